@@ -17,7 +17,7 @@ const BATCH_MS = 100
 /** What could not be written is tried again after so long, and each time it fails again after twice that. */
 const FIRST_RETRY_MS = 1
 const MAX_RETRY_MS = 128
-/** What a write that is under way is given at the end of the process, in ms: many times what it takes. */
+/** What a write that is under way is given at the end of the process, in ms: many times what a file takes. */
 const IN_FLIGHT_MS = 100
 /** In steps of so many, since a machine that stands still for a while takes one of them and not all. */
 const IN_FLIGHT_STEP_MS = 2
@@ -30,18 +30,23 @@ const NEWLINE = 0x0a
 const NOTHING = Buffer.alloc(0)
 
 /** The other end is gone for good. */
-const OVER: ReadonlySet<string | undefined> = new Set(['EPIPE', 'EBADF'])
+const OVER: ReadonlySet<unknown> = new Set(['EPIPE', 'EBADF'])
+/** The reader is slow, and nothing else is wrong. */
+const BUSY: ReadonlySet<unknown> = new Set(['EAGAIN', 'EBUSY'])
 
 /**
- * Writes lines to a file descriptor in the background and in order: many at once, since a system call for each costs
- * more than making it, and always whole ones, so that processes that share a pipe do not write into one another's as
- * long as a write is atomic there. At the end of the process nothing is left, unless its reader stands still. Once nobody
- * reads, nothing is written.
+ * Writes lines to a file descriptor in order: many at once, since a system call for each costs more than making it, and
+ * always whole ones, so that processes that share a pipe do not write into one another's as long as a write is atomic
+ * there. A pipe is written to at once and takes what it has room for; all else, where a write may have to wait, in the
+ * background. At the end of the process nothing is left, unless its reader stands still. Once nobody reads, nothing is
+ * written.
  *
  * Not pino's own destination (sonic-boom), which measures all that it has collected anew with each line.
  */
 export class LineWriter {
   readonly #fd: number
+  /** Of a pipe it is known at once how much of a write it took: nothing is under way when the process ends. */
+  readonly #isPatient: boolean
   readonly #maxWriteBytes: number
   readonly #onDropped: () => void
   #lines: string[] = []
@@ -57,7 +62,9 @@ export class LineWriter {
   #timer: Timer | undefined
 
   constructor({ fd, maxWriteBytes, onDropped }: LineWriterOptions) {
-    this.#fd = fd
+    const pipe = impatientPipe(fd)
+    this.#fd = pipe ?? fd
+    this.#isPatient = pipe === undefined
     this.#maxWriteBytes = maxWriteBytes ?? Number.POSITIVE_INFINITY
     this.#onDropped = onDropped ?? (() => undefined)
     process.once('exit', () => this.flushSync())
@@ -81,14 +88,13 @@ export class LineWriter {
     }
     this.#rest = Buffer.concat([this.#rest.subarray(this.#inFlight), this.#takeLines()])
     this.#inFlight = 0
-    const fd = impatient(this.#fd)
     let takenAt = performance.now()
     while (this.#rest.length > 0) {
       try {
-        this.#advance(writeSync(fd, this.#rest, 0, this.#pieceLength()))
+        this.#advance(this.#writePieceSync())
         takenAt = performance.now()
       } catch (error) {
-        if (!isBusy(error) || performance.now() - takenAt > STILL_MS) return
+        if (!BUSY.has(codeOf(error)) || performance.now() - takenAt > STILL_MS) return
         Bun.sleepSync(this.#nextRetryMs())
       }
     }
@@ -103,7 +109,7 @@ export class LineWriter {
     if (this.#isWriting) return
     this.#isWriting = true
     this.#rest = this.#takeLines()
-    this.#writePiece()
+    this.#writeOn()
   }
 
   #takeLines(): Uint8Array {
@@ -111,6 +117,20 @@ export class LineWriter {
     this.#lines = []
     this.#length = 0
     return bytes
+  }
+
+  #writeOn(): void {
+    if (this.#isPatient) return this.#writePiece()
+    try {
+      while (this.#rest.length > 0) this.#advance(this.#writePieceSync())
+    } catch (error) {
+      return this.#failed(error)
+    }
+    this.#wroteAll()
+  }
+
+  #writePieceSync(): number {
+    return writeSync(this.#fd, this.#rest, 0, this.#pieceLength())
   }
 
   #writePiece(): void {
@@ -130,7 +150,11 @@ export class LineWriter {
     this.#inFlight = 0
     if (error !== null) return this.#failed(error)
     this.#advance(written)
-    if (this.#rest.length > 0) return this.#writePiece()
+    if (this.#rest.length > 0) this.#writePiece()
+    else this.#wroteAll()
+  }
+
+  #wroteAll(): void {
     this.#isWriting = false
     if (this.#length >= BATCH_LENGTH) this.#begin()
     else if (this.#lines.length > 0) this.#timer ??= setTimeout(() => this.#due(), BATCH_MS).unref()
@@ -147,9 +171,9 @@ export class LineWriter {
     return now
   }
 
-  #failed(error: NodeJS.ErrnoException): void {
-    if (!OVER.has(error.code)) {
-      setTimeout(() => this.#writePiece(), this.#nextRetryMs()).unref()
+  #failed(error: unknown): void {
+    if (!OVER.has(codeOf(error))) {
+      setTimeout(() => this.#writeOn(), this.#nextRetryMs()).unref()
       return
     }
     this.#isOver = true
@@ -158,18 +182,17 @@ export class LineWriter {
   }
 }
 
-/** The same pipe, on which a write that would have to wait fails instead; as it is where the system has no such thing. */
-function impatient(fd: number): number {
+/** The same pipe, on which a write that would have to wait fails instead; undefined: it is none, or cannot be had so. */
+function impatientPipe(fd: number): number | undefined {
   try {
     return fstatSync(fd).isFIFO()
       ? openSync(`/proc/self/fd/${fd}`, constants.O_WRONLY | constants.O_NONBLOCK)
-      : fd
+      : undefined
   } catch {
-    return fd
+    return undefined
   }
 }
 
-/** The reader is slow, and nothing else is wrong. */
-function isBusy(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && (error.code === 'EAGAIN' || error.code === 'EBUSY')
+function codeOf(error: unknown): unknown {
+  return error instanceof Error && 'code' in error ? error.code : undefined
 }

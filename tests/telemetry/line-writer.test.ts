@@ -50,13 +50,16 @@ describe('what a process has logged when it ends is written, in order and once',
     }
   })
 
-  test('to a reader who is slow', async () => {
+  test.each([
+    ['many lines', 'one', 5000],
+    ['one line that is more than a pipe holds', 'x'.repeat(100_000), 1],
+  ])('to a reader who is slow: %s', async (_what, name, count) => {
     const child = Bun.spawn(
-      ['sh', '-c', `"$0" "$1" one 5000 alone exit | { sleep 1; cat; }`, process.execPath, PROCESS],
+      ['sh', '-c', `"$0" "$1" "$2" ${count} alone exit | { sleep 1; cat; }`, process.execPath, PROCESS, name],
       { stdout: 'pipe' },
     )
     const lines = linesOf(await new Response(child.stdout).text())
-    expect(lines.map(({ line }) => line)).toEqual(counted(5000))
+    expect(lines.map(({ line }) => line)).toEqual(counted(count))
   })
 })
 
