@@ -24,9 +24,9 @@ const chat = (content: JsonValue, role = 'user', more: JsonObject = {}) => ({
 })
 const chatTool = (more: JsonObject) => ({ messages: [{ role: 'user', content: 'hi' }], ...more })
 const responses = (...items: JsonObject[]) => ({ input: [{ role: 'user', content: 'hi' }, ...items] })
-const messages = (...content: JsonObject[]) => ({ max_tokens: 9, messages: [{ role: 'user', content }] })
+const messages = (...content: JsonObject[]) => ({ max_tokens: 90, messages: [{ role: 'user', content }] })
 const said = (...content: JsonObject[]) => ({
-  max_tokens: 9,
+  max_tokens: 90,
   messages: [
     { role: 'user', content: 'hi' },
     { role: 'assistant', content },
@@ -360,7 +360,7 @@ test.each<[Format, JsonObject, string]>([
 
 const cache_control = { type: 'ephemeral' }
 const toolResult = (more: JsonObject) => ({
-  max_tokens: 9,
+  max_tokens: 90,
   messages: [
     { role: 'user', content: 'hi' },
     { role: 'assistant', content: [use] },
@@ -393,7 +393,7 @@ test('what says nothing is no loss', () => {
     output_config: { effort: null, task_budget: null },
   }
   for (const to of FORMATS) expect([to, ...lost(MESSAGES, to, body)]).toEqual([to])
-  const older = chatTool({ functions: [{ name: 'f' }], tools: [], max_tokens: 9, max_completion_tokens: 9 })
+  const older = chatTool({ functions: [{ name: 'f' }], tools: [], max_tokens: 90, max_completion_tokens: 90 })
   for (const to of [RESPONSES, MESSAGES]) expect([to, ...lost(CHAT, to, older)]).toEqual([to])
   const safety = { ...gemini(), safetySettings: [] }
   for (const to of FORMATS) expect([to, ...lost(GEMINI, to, safety)]).toEqual([to])
@@ -413,7 +413,7 @@ test('how a tool is loaded and its input streamed is no loss: it is there at onc
 test('a change of tools in a system message is a loss everywhere else', () => {
   const removal = { type: 'tool_removal', tool: { type: 'tool_reference', name: 'f' } }
   const body = {
-    max_tokens: 9,
+    max_tokens: 90,
     messages: [
       { role: 'user', content: 'hi' },
       { role: 'system', content: [removal] },
@@ -497,7 +497,7 @@ describe('a conversation as clients bring it back loses nothing that they did no
       is_error: false,
     }
     const body = {
-      max_tokens: 9,
+      max_tokens: 90,
       messages: [
         { role: 'user', content: 'hi' },
         { role: 'assistant', content: [text, { ...use, caller: { type: 'direct' } }] },

@@ -10,7 +10,7 @@ const input = (item: JsonObject) => ({ input: [{ role: 'user', content: 'hi' }, 
 const said = (part: JsonObject) => input({ role: 'user', content: [part] })
 const responses = (more: JsonObject) => ({ input: 'hi', ...more })
 const messages = (more: JsonObject) => ({
-  max_tokens: 9,
+  max_tokens: 90,
   messages: [{ role: 'user', content: 'hi' }],
   ...more,
 })

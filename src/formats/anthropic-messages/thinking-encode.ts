@@ -1,6 +1,7 @@
 import type { OutputWish, Target } from '@/formats/codec.ts'
 import { nearestEffort, wantedEffort } from '@/formats/effort.ts'
 import { Losses } from '@/formats/losses.ts'
+import { fitLimit } from '@/formats/output-limit.ts'
 import { type Effort, type GenerationRequest, limitsEffort, type Reasoning } from '@/generation/request.ts'
 import type { JsonObject } from '@/json/json.ts'
 import { type ModelTraits, modelTraits } from './models.ts'
@@ -62,10 +63,7 @@ export function mostOutput(wish: OutputWish, target: Target): number {
 }
 
 function maxTokensOf(asked: number | undefined, limit: number | undefined, losses: Losses): number {
-  if (asked === undefined) return limit ?? UNKNOWN_MAX_TOKENS
-  if (limit === undefined || asked <= limit) return asked
-  losses.add('maxOutputTokens')
-  return limit
+  return asked === undefined ? (limit ?? UNKNOWN_MAX_TOKENS) : fitLimit(asked, 0, limit, losses)
 }
 
 /** Whether the caller wants thought; `silent` where it leaves that to the model. */

@@ -2,6 +2,7 @@ import { wantedEffort } from '@/formats/effort.ts'
 import { unsayable } from '@/formats/invalid.ts'
 import type { Losses } from '@/formats/losses.ts'
 import { describedSchema } from '@/formats/output-format.ts'
+import { fitLimit } from '@/formats/output-limit.ts'
 import {
   type GenerationRequest,
   limitsEffort,
@@ -49,9 +50,7 @@ export function encodeConfig(
     topP: fields.topP,
     topK: fields.topK,
     candidateCount: candidateCount(fields.candidates, traits),
-    // No tokens at all, which warms Anthropic's cache, is no limit here.
-    maxOutputTokens:
-      max === undefined ? undefined : Math.max(1, Math.min(max, limits.maxOutputTokens ?? max)),
+    maxOutputTokens: max === undefined ? undefined : fitLimit(max, 1, limits.maxOutputTokens, losses),
     stopSequences: fields.stop.length === 0 ? undefined : [...fields.stop],
     seed: seed(fields.seed, losses),
     presencePenalty: fields.presencePenalty,

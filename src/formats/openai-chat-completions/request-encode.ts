@@ -3,6 +3,7 @@ import { nearestEffort, wantedEffort } from '@/formats/effort.ts'
 import { unsayable } from '@/formats/invalid.ts'
 import { fitKey, isSharedHint } from '@/formats/openai/shared-fields.ts'
 import { schemaName } from '@/formats/output-format.ts'
+import { fitLimit } from '@/formats/output-limit.ts'
 import { dropHostedTools } from '@/formats/tools/hosted.ts'
 import {
   type Effort,
@@ -122,8 +123,7 @@ function encodeOutput(output: OutputFormat | undefined): JsonObject | undefined 
 
 function encodeLength(max: number | undefined, target: Target, rules: TargetRules): JsonObject {
   if (max === undefined) return {}
-  // No tokens at all, which warms Anthropic's cache, is no limit here.
-  const tokens = Math.max(1, Math.min(max, target.maxOutputTokens ?? max))
+  const tokens = fitLimit(max, 1, target.maxOutputTokens, rules.losses)
   return rules.model.isNewer ? { max_completion_tokens: tokens } : { max_tokens: tokens }
 }
 

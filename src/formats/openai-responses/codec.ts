@@ -1,5 +1,6 @@
 import type { Codec } from '@/formats/codec.ts'
 import { decodeFault } from '@/formats/faults/fault.ts'
+import { Losses } from '@/formats/losses.ts'
 import { encodeOpenaiError } from '@/formats/openai/error.ts'
 import { asNumber } from '@/json/json.ts'
 import { hasMark } from '@/json/mark.ts'
@@ -20,7 +21,7 @@ export const openaiResponses: Codec = {
   format: FORMAT,
   decodeRequest,
   encodeRequest,
-  mostOutput: ({ maxOutputTokens }, target) => encodeLimit(maxOutputTokens, target),
+  mostOutput: ({ maxOutputTokens }, target) => encodeLimit(maxOutputTokens, target, new Losses()),
   decodeResponse,
   reportedUsage,
   servedTier,

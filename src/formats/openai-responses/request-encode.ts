@@ -4,6 +4,7 @@ import { unsayable } from '@/formats/invalid.ts'
 import { Losses } from '@/formats/losses.ts'
 import { fitKey } from '@/formats/openai/shared-fields.ts'
 import { schemaName } from '@/formats/output-format.ts'
+import { fitLimit } from '@/formats/output-limit.ts'
 import type { RequestField } from '@/generation/loss.ts'
 import { type GenerationRequest, limitsEffort, type OutputFormat } from '@/generation/request.ts'
 import { asObject, asStrings, type JsonObject, present } from '@/json/json.ts'
@@ -101,7 +102,7 @@ export function encodeRequest(request: GenerationRequest, target: Target): Encod
     parallel_tool_calls: hasTools ? parallelToolCalls : undefined,
     reasoning: thinking,
     text: format,
-    max_output_tokens: encodeLimit(maxOutputTokens, target),
+    max_output_tokens: encodeLimit(maxOutputTokens, target, losses),
     ...sampling.fields,
     metadata,
     user: fitKey(user),
@@ -244,9 +245,8 @@ function encodeFormat(output: OutputFormat | undefined): JsonObject | undefined 
 }
 
 /** The limit as the API takes it. */
-export function encodeLimit(limit: number | undefined, target: Target): number | undefined {
-  if (limit === undefined) return undefined
-  return Math.max(MIN_OUTPUT_TOKENS, Math.min(limit, target.maxOutputTokens ?? limit))
+export function encodeLimit(limit: number | undefined, target: Target, losses: Losses): number | undefined {
+  return limit === undefined ? undefined : fitLimit(limit, MIN_OUTPUT_TOKENS, target.maxOutputTokens, losses)
 }
 
 const TIERS: ReadonlySet<string> = new Set([

@@ -398,8 +398,9 @@ describe('configuration', () => {
   const config = (fields: Partial<GenerationRequest>, model = G25) =>
     encode(fields, model).body['generationConfig']
 
-  test('edge 64: a limit of 0, which warms a cache elsewhere, is the smallest there is', () => {
+  test('edge 64: a limit of 0, which warms a cache elsewhere, is the smallest there is, and named', () => {
     expect(config({ maxOutputTokens: 0 })).toMatchObject({ maxOutputTokens: 1 })
+    expect(encode({ maxOutputTokens: 0 }).losses).toEqual([{ field: 'maxOutputTokens', name: undefined }])
   })
 
   test('settings that Gemini has are said in its own fields', () => {

@@ -102,15 +102,17 @@ describe('by the name of the model', () => {
     expect(JSON.parse(JSON.stringify({ max_tokens, max_completion_tokens }))).toEqual(expected)
   })
 
-  test('the limit is never beyond what the model can write', () => {
+  test('the limit is never beyond what the model can write, and one that is cut to that is named', () => {
     const target = { ...targetOf('m'), maxOutputTokens: 100 }
-    expect(
-      openaiChatCompletions.encodeRequest(requestOf({ max_tokens: 500 }), target).body['max_tokens'],
-    ).toBe(100)
+    const { body, losses } = openaiChatCompletions.encodeRequest(requestOf({ max_tokens: 500 }), target)
+    expect(body['max_tokens']).toBe(100)
+    expect(losses).toEqual([{ field: 'maxOutputTokens', name: undefined }])
   })
 
-  test('edge 64: a limit of 0, which warms a cache elsewhere, is the smallest there is', () => {
-    expect(encode({ ...requestOf({}), maxOutputTokens: 0 }, 'm').body['max_tokens']).toBe(1)
+  test('edge 64: a limit of 0, which warms a cache elsewhere, is the smallest there is, and named', () => {
+    const { body, losses } = encode({ ...requestOf({}), maxOutputTokens: 0 }, 'm')
+    expect(body['max_tokens']).toBe(1)
+    expect(losses).toEqual([{ field: 'maxOutputTokens', name: undefined }])
   })
 
   test('reasoning models lose the sampling that they refuse, and say so', () => {

@@ -341,14 +341,23 @@ describe('tools', () => {
 })
 
 describe('limits and sampling', () => {
-  test('the smallest output limit is 16, the largest the model can do', () => {
-    expect(encode({ maxOutputTokens: 1 }).body['max_output_tokens']).toBe(16)
-    expect(
-      encode({ maxOutputTokens: 9000 }, Object.assign({}, TARGET, { maxOutputTokens: 4096 })).body[
-        'max_output_tokens'
-      ],
-    ).toBe(4096)
-  })
+  test.each([
+    [0, 16],
+    [1, 16],
+    [16, 16],
+    [4096, 4096],
+    [9000, 4096],
+  ])(
+    'edge 64: a limit of %d is one of %d: no less than 16, no more than the model can do, and named where it is another',
+    (asked, told) => {
+      const { body, losses } = encode(
+        { maxOutputTokens: asked },
+        Object.assign({}, TARGET, { maxOutputTokens: 4096 }),
+      )
+      expect(body['max_output_tokens']).toBe(told)
+      expect(losses).toEqual(told === asked ? [] : [{ field: 'maxOutputTokens', name: undefined }])
+    },
+  )
 
   test('stop sequences are left to the gateway and no loss', () => {
     const { emulate, losses, body } = encode({ stop: ['END'] })
@@ -546,7 +555,7 @@ test('counting asks with what makes the prompt', () => {
 test('a document that is text is told with its title and what goes with it', () => {
   const document = { type: 'document', title: 'T', context: 'C', source: { type: 'text', data: 'D' } }
   const request = CODECS['anthropic-messages'].decodeRequest(
-    { max_tokens: 9, messages: [{ role: 'user', content: [document] }] },
+    { max_tokens: 90, messages: [{ role: 'user', content: [document] }] },
     { model: 'm', stream: false },
   )
   const target = { model: 'gpt-5.1', vendor: 'openai', maxOutputTokens: undefined }

@@ -11,7 +11,7 @@ const [CHAT, RESPONSES, MESSAGES, GEMINI] = FORMATS
 const PLAIN: Record<Format, JsonObject> = {
   'openai-chat-completions': { messages: [{ role: 'user', content: 'hi' }] },
   'openai-responses': { input: 'hi' },
-  'anthropic-messages': { max_tokens: 9, messages: [{ role: 'user', content: 'hi' }] },
+  'anthropic-messages': { max_tokens: 90, messages: [{ role: 'user', content: 'hi' }] },
   'gemini-generate-content': { contents: [{ parts: [{ text: 'hi' }] }] },
 }
 

@@ -7,7 +7,7 @@ import { asArray, asObject, type JsonObject } from '@/json/json.ts'
 /** What an upstream of OpenAI's is told of a tool that a caller of Messages declared with this schema. */
 function told(format: 'openai-chat-completions' | 'openai-responses', input_schema: JsonObject) {
   const body = {
-    max_tokens: 9,
+    max_tokens: 90,
     messages: [{ role: 'user', content: 'a' }],
     tools: [{ name: 'f', input_schema }],
   }

@@ -32,7 +32,7 @@ test.each<[Format, JsonObject]>([
   [
     'anthropic-messages',
     {
-      max_tokens: 9,
+      max_tokens: 90,
       messages: [{ role: 'user', content: 'hi' }],
       tools: [{ type: 'web_search_20250305', name: 'web_search', user_location: UNKNOWN_CITY }],
     },
