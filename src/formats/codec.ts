@@ -231,6 +231,11 @@ export interface DecodeContext {
   vendor: string
   /** Makes ids for calls that the upstream gave none. Deterministic in tests. */
   newId: () => string
+  /**
+   * True where the answer passes and the decoder listens on the side: it is not shown every event, so that it does not
+   * know what the answer says in full.
+   */
+  isPassed?: boolean
 }
 
 /** Everything a reply says that is not in the answer itself. */

@@ -506,6 +506,38 @@ function inShort(events: readonly GenerationEvent[]): Required<Disorder['says']>
   }
 }
 
+/** Answers that end in the middle of a call, by whatever ends them, without a word of why. */
+const CUT_IN_CALL: Record<Format, readonly JsonObject[]> = {
+  'openai-chat-completions': [
+    call({ index: 0, id: 'a', function: { name: 'f', arguments: '{"x":{"y":1}' } }),
+  ],
+  'openai-responses': [
+    created,
+    added(0, functionCall('fc_1', 'f', '')),
+    event('function_call_arguments.delta', { output_index: 0, delta: '{"x"' }),
+  ],
+  'anthropic-messages': [
+    start,
+    blockStart(0, toolUse),
+    blockDelta(0, inputOf('{"x"')),
+    { type: 'message_stop' },
+  ],
+  'gemini-generate-content': [answer([part({ id: 'a', name: 'f', willContinue: true })])],
+}
+
+describe.each(FORMATS)('%s: an answer that ends in the middle of a call, and does not say why', upstream => {
+  const events = eventsOf(upstream, [Buffer.from(streamOf(upstream, CUT_IN_CALL[upstream]))])
+
+  test.each(FORMATS)('is an error to callers of %s', caller => {
+    const written = runMachine(CODECS[caller].createStreamEncoder(FULL_REPLY), events).join('')
+    expect(unlawful(caller, written)).toEqual([])
+    expect(eventsOf(caller, [Buffer.from(written)]).at(-1)).toMatchObject({
+      type: 'error',
+      error: { kind: 'upstream_error' },
+    })
+  })
+})
+
 describe('an answer of Chat that was broken off', () => {
   const error = { code: 502, message: 'Provider disconnected' }
   test.each([

@@ -95,7 +95,7 @@ function streaming(source: Source): Pipeline {
   const { codec, decodeContext, requestId } = preparation
   return new PassthroughPipeline({
     codec,
-    decoder: codec.createStreamDecoder(decodeContext),
+    decoder: codec.createStreamDecoder({ ...decodeContext, isPassed: true }),
     requestId,
     ...codec.passthrough.listening(outlineOf(prompt.body)),
     framer: prompt.framing === 'json-array' ? createArrayFramer() : undefined,

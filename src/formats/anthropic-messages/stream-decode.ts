@@ -33,6 +33,8 @@ export function createStreamDecoder(context: DecodeContext): StreamDecoder {
   return new EventDecoder(context)
 }
 
+const ENDED_EARLY = 'The upstream closed the stream before the answer was complete'
+
 const shapeOf = (field: string): PlainShape => ({ text: ['delta', field], loose: [], usage: undefined })
 
 /** Deltas of these blocks are plain. */
@@ -101,6 +103,7 @@ class EventDecoder implements StreamDecoder, PlainReader {
         this.#stop = overlay(this.#stop, asObject(data['delta']))
         return this.#addUsage(asObject(data['usage']), emit, !countsOutput(asObject(data['usage'])))
       case 'message_stop':
+        if (this.#isCutInCall) return this.#fail(ENDED_EARLY, emit)
         this.#hasStopped = true
         return this.#finish(emit)
       case 'error':
@@ -116,13 +119,25 @@ class EventDecoder implements StreamDecoder, PlainReader {
   end(emit: Emit): void {
     if (this.#done) return
     // A stop reason is the answer's end, even if message_stop got lost; without one the answer was cut.
-    if (asString(this.#stop['stop_reason']) !== undefined) this.#finish(emit)
-    else this.#fail('The upstream closed the stream before the answer was complete', emit)
+    if (this.#hasReason) this.#finish(emit)
+    else this.#fail(ENDED_EARLY, emit)
   }
 
   /** Clients take an answer for cut until they have seen it. */
   missingEnd(): string {
     return this.#hasStopped ? '' : 'event: message_stop\ndata: {"type":"message_stop"}\n\n'
+  }
+
+  /** Whether it is known why the answer ended. */
+  get #hasReason(): boolean {
+    return asString(this.#stop['stop_reason']) !== undefined
+  }
+
+  /** Whether a call has no end, and nothing says why. */
+  get #isCutInCall(): boolean {
+    if (this.#hasReason) return false
+    for (const { kind } of this.#open.values()) if (kind === 'tool') return true
+    return false
   }
 
   #startMessage(message: JsonObject, emit: Emit): void {
@@ -135,7 +150,7 @@ class EventDecoder implements StreamDecoder, PlainReader {
     this.#messageId = id
     this.#begin(emit, id, asString(message['model']), asString(usage?.['service_tier']))
     this.#stop = overlay(this.#stop, stopFields(message))
-    this.#addUsage(usage, emit, asString(this.#stop['stop_reason']) === undefined)
+    this.#addUsage(usage, emit, !this.#hasReason)
     // Seen with programmatic tool calls: the whole answer in the first event.
     for (const [index, block] of asObjects(message['content']).entries()) {
       this.#startBlock(index, block, emit)

@@ -48,9 +48,9 @@ export class CallsReader {
     return this.#calls.length > 0
   }
 
-  /** True when the input of one of the calls is whole. */
-  get usable(): boolean {
-    return this.#calls.some(call => call.kind === 'custom' || isWhole(call.input))
+  /** True when the input of one of the calls has begun and is no JSON yet. */
+  get isCut(): boolean {
+    return this.#calls.some(({ kind, input }) => kind === 'function' && input.trim() !== '' && !isJson(input))
   }
 
   /** @param position where the entry stands in its delta, when that has several. */
@@ -182,7 +182,10 @@ function isAnother(known: OpenCall, id: string | undefined, name: string): boole
 }
 
 function isWhole(input: string): boolean {
-  if (!input.trimEnd().endsWith('}')) return false
+  return input.trimEnd().endsWith('}') && isJson(input)
+}
+
+function isJson(input: string): boolean {
   try {
     JSON.parse(input)
     return true

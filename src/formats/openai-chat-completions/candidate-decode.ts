@@ -68,6 +68,11 @@ export class CandidateDecoder {
     return this.#calls.any
   }
 
+  /** True when nothing said why it ended and the input of a call is not whole. */
+  get isCutInCall(): boolean {
+    return !this.isFinished && this.#calls.isCut
+  }
+
   /** True when the next text of this kind continues the open block as it comes. */
   isIn(kind: 'text' | 'reasoning'): boolean {
     return this.#open === kind && this.#half.held === ''
@@ -144,11 +149,7 @@ export class CandidateDecoder {
     if (this.#text === undefined && this.#early.length > 0) this.#begin('text', emit)
     this.#citeEarly(this.#text ?? 0, emit)
     this.#endBlocks(emit)
-    const finish = decodeFinish(this.#finish, {
-      calls: this.#calls.any,
-      usable: this.#calls.usable,
-      refused: this.#hasRefused,
-    })
+    const finish = decodeFinish(this.#finish, { calls: this.#calls.any, refused: this.#hasRefused })
     emit({ type: 'finish', candidate: this.#index, finish })
   }
 

@@ -70,14 +70,14 @@ const WRITTEN = {
 } as const satisfies Record<StopReason, FinishReason>
 
 /** Reads a choice's finish. Undefined and empty reasons are those of a stream that ended by its mark alone. */
-export function decodeFinish(choice: JsonObject | undefined, facts: AnswerFacts): Finish {
+export function decodeFinish(choice: JsonObject | undefined, facts: Omit<AnswerFacts, 'usable'>): Finish {
   const said = asString(choice?.['finish_reason']) ?? ''
   const matched = asString(choice?.['stop_reason'])
   const reason = READ.get(said.toLowerCase()) ?? (said === '' ? 'end' : 'other')
   // vLLM names the stop sequence that was hit.
   const isSequence = reason === 'end' && matched !== undefined && matched !== ''
   return {
-    reason: settle(isSequence ? 'stop-sequence' : reason, facts, said === ''),
+    reason: settle(isSequence ? 'stop-sequence' : reason, facts),
     stopSequence: isSequence ? matched : undefined,
     message: undefined,
   }
@@ -87,10 +87,10 @@ export function decodeFinish(choice: JsonObject | undefined, facts: AnswerFacts)
  * The reason that fits the answer: vendors say `stop` where calls wait to be run (OpenAI itself, on a forced call),
  * and an agent told of calls that are not there runs in circles.
  */
-function settle(reason: StopReason, facts: AnswerFacts, isSilent: boolean): StopReason {
+function settle(reason: StopReason, facts: Omit<AnswerFacts, 'usable'>): StopReason {
   const isNatural = reason === 'end' || reason === 'tool-calls' || reason === 'other'
   if (!isNatural) return reason
-  if (facts.calls) return isSilent && !facts.usable ? 'malformed-tool-call' : 'tool-calls'
+  if (facts.calls) return 'tool-calls'
   if (reason === 'tool-calls') return 'end'
   return reason === 'end' && facts.refused ? 'refusal' : reason
 }

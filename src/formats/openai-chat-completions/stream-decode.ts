@@ -51,6 +51,7 @@ const PLAIN = {
 
 class ChunkDecoder implements StreamDecoder, PlainReader {
   readonly #answer: AnswerDecoder
+  readonly #isPassed: boolean
   /** The last event, if it was a chunk of the answer, until its shape was asked for. */
   #chunk: JsonObject | undefined
   #isOver = false
@@ -58,6 +59,7 @@ class ChunkDecoder implements StreamDecoder, PlainReader {
 
   constructor(context: DecodeContext) {
     this.#answer = new AnswerDecoder(context)
+    this.#isPassed = context.isPassed === true
   }
 
   get plain(): PlainReader {
@@ -111,9 +113,13 @@ class ChunkDecoder implements StreamDecoder, PlainReader {
     return this.#hasSaidDone && silent.length === 0 ? '' : encodeMissingEnd(this.#answer.head, silent)
   }
 
-  /** `[DONE]` is an end, with a finish reason before it or without, as long as there was an answer. */
+  /**
+   * `[DONE]` is an end, with a finish reason before it or without, as long as there was an answer: without one in the
+   * middle of a call it is what gateways in between write behind an answer that was cut.
+   */
   #done(emit: Emit): void {
-    if (!this.#answer.hasBegun) return this.#fail(endedEarly(), emit)
+    const isCut = !this.#isPassed && this.#answer.isCutInCall
+    if (!this.#answer.hasBegun || isCut) return this.#fail(endedEarly(), emit)
     this.#isOver = true
     this.#answer.end(emit)
   }
@@ -166,6 +172,12 @@ export class AnswerDecoder {
     if (this.#candidates.size === 0) return false
     for (const candidate of this.#candidates.values()) if (!candidate.isFinished) return false
     return true
+  }
+
+  /** Whether one of its choices was cut in the middle of a call. */
+  get isCutInCall(): boolean {
+    for (const candidate of this.#candidates.values()) if (candidate.isCutInCall) return true
+    return false
   }
 
   get servedTier(): string | undefined {
