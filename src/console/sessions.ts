@@ -2,6 +2,7 @@ import type { Role } from '@/db/schema.ts'
 import type { Console } from './deployment.ts'
 import { ConsoleError } from './failure.ts'
 import { type StoredSession, sessionStore } from './session-store.ts'
+import type { Attempt } from './throttle.ts'
 import { hashToken, newToken } from './tokens.ts'
 import { type StoredUser, userStore } from './user-store.ts'
 
@@ -51,6 +52,24 @@ export async function openSession(console: Console, user: StoredUser, origin: Or
     await store.touch(id, user.id, new Date(now))
   })
   return cookie(console, token, LIFETIME_MS / 1000)
+}
+
+/**
+ * Makes sure that whoever is signed in knows the password. `field` is the one that has it.
+ * @throws ConsoleError `wrong_credentials`, `rate_limited`
+ */
+export async function confirmPassword(
+  { passwords, throttle }: Console,
+  { id, passwordHash }: StoredUser,
+  password: string,
+  field: string,
+): Promise<void> {
+  const attempt: Attempt = ['sign-in', `user ${id}`]
+  throttle.take(attempt)
+  if (!(await passwords.verify(password, passwordHash))) {
+    throw new ConsoleError('wrong_credentials', 'The password is wrong', { field })
+  }
+  throttle.giveBack(attempt)
 }
 
 function isSameWayIn(one: StoredUser, other: StoredUser): boolean {

@@ -108,7 +108,8 @@ describe('the session cookie', () => {
       'POST /api/admin/users/:id/reset-link',
       'POST /api/admin/users/:id/totp/remove',
     ] as const) {
-      expect(await site.fail(owner, name, { params })).toMatchObject({ code: 'refused' })
+      const own = { params, body: { password: PASSWORD } }
+      expect(await site.fail(owner, name, own)).toMatchObject({ code: 'refused' })
     }
   })
 
@@ -121,7 +122,7 @@ describe('the session cookie', () => {
     await site.console.tail.poll()
     await site.call(owner, 'PUT /api/admin/users/:id/role', {
       params: { id: reader.userId },
-      body: { role: null },
+      body: { role: null, password: PASSWORD },
     })
     const { secret } = await site.call(holder, 'POST /api/keys', { body: { name: 'k' } })
     await site.call(holder, 'DELETE /api/session', {})
@@ -142,12 +143,14 @@ describe('the session cookie', () => {
     const owner = await site.signUp('giving@example.com', 'owner')
     const raised = await site.signUp('raised@example.com')
     const params = { id: raised.userId }
-    await site.call(owner, 'PUT /api/admin/users/:id/role', { params, body: { role: 'admin' } })
+    const raise = { role: 'admin', password: PASSWORD } as const
+    await site.call(owner, 'PUT /api/admin/users/:id/role', { params, body: raise })
     expect((await site.send(raised, 'GET /api/sessions')).status).toBe(401)
     // The one that says so stays, also where it is about its own user.
     const own = { id: owner.userId }
     const elsewhere = (await signIn(owner.email, PASSWORD)).headers.get('set-cookie')?.split(';')[0]
-    await site.call(owner, 'PUT /api/admin/users/:id/role', { params: own, body: { role: 'read_only' } })
+    const lower = { role: 'read_only', password: PASSWORD } as const
+    await site.call(owner, 'PUT /api/admin/users/:id/role', { params: own, body: lower })
     expect((await site.send(owner, 'GET /api/sessions')).status).toBe(200)
     expect((await site.send({ ...owner, cookie: elsewhere }, 'GET /api/sessions')).status).toBe(401)
   })
@@ -470,8 +473,10 @@ describe('a one-time link', () => {
     const admin = await site.signUp('ambitious@example.com', 'admin')
     const holder = await site.signUp('promoted@example.com')
     const params = { id: holder.userId }
-    const { url } = await site.call(admin, 'POST /api/admin/users/:id/reset-link', { params })
-    await site.call(owner, 'PUT /api/admin/users/:id/role', { params, body: { role: 'owner' } })
+    const body = { password: PASSWORD }
+    const { url } = await site.call(admin, 'POST /api/admin/users/:id/reset-link', { params, body })
+    const raise = { role: 'owner', password: PASSWORD } as const
+    await site.call(owner, 'PUT /api/admin/users/:id/role', { params, body: raise })
     const taken = { token: tokenOf(url), password: 'the password of a climber' }
     expect((await site.send(undefined, 'POST /api/links/accept', { body: taken })).status).toBe(404)
     expect((await signIn(holder.email, PASSWORD)).status).toBe(200)
@@ -484,17 +489,21 @@ describe('a one-time link', () => {
       const leaver = await site.signUp(`leaver-${how}@example.com`, 'owner')
       const holder = await site.signUp(`held-${how}@example.com`)
       const email = `back-door-${how}@example.com`
-      const invite = { body: { email, role: 'owner' } } as const
+      const invite = { body: { email, role: 'owner', password: PASSWORD } } as const
       const invited = await site.call(leaver, 'POST /api/admin/users/invite', invite)
       const reset = await site.call(leaver, 'POST /api/admin/users/:id/reset-link', {
         params: { id: holder.userId },
+        body: { password: PASSWORD },
       })
       const kept = await site.call(owner, 'POST /api/admin/users/invite', {
-        body: { email: `kept-${how}@example.com`, role: 'admin' },
+        body: { email: `kept-${how}@example.com`, role: 'admin', password: PASSWORD },
       })
       const params = { id: leaver.userId }
       if (how === 'disabled') await site.call(owner, 'POST /api/admin/users/:id/disable', { params })
-      else await site.call(owner, 'PUT /api/admin/users/:id/role', { params, body: { role: 'read_only' } })
+      else {
+        const body = { role: 'read_only', password: PASSWORD } as const
+        await site.call(owner, 'PUT /api/admin/users/:id/role', { params, body })
+      }
       const accept = (url: string) =>
         site.send(undefined, 'POST /api/links/accept', { body: { token: tokenOf(url), password: PASSWORD } })
       expect((await accept(invited.url)).status).toBe(404)

@@ -73,6 +73,9 @@ export function adminAccountsApi(console: Console, listener: Listener) {
       return { items: rows.map(account => accountRow(account, owners.get(account.id))), next }
     },
     'POST /api/admin/accounts': async ({ body, ...call }) => {
+      if (body.invite === true && body.password === undefined) {
+        throw invalid('password', 'Who makes a link gives the own password')
+      }
       const { account, url } = await createAccount(console, call, body)
       return { account: await rowOf(account), url }
     },

@@ -134,10 +134,10 @@ async function findBelow(tx: Transaction, { signedIn }: Incoming<SignedIn>, id: 
   return user
 }
 
-/** A session alone must not be enough to take the place of whose it is. */
+/** One's own second factor takes a code as well. */
 function refuseOneself({ signedIn }: Incoming<SignedIn>, id: number): void {
   if (signedIn.user.id !== id) return
-  throw new ConsoleError('refused', 'Your own is under Settings, where it takes your password')
+  throw new ConsoleError('refused', 'Your own is under Settings')
 }
 
 function userRevision({ role }: StoredUser): string {

@@ -1,12 +1,13 @@
 import { Value } from '@sinclair/typebox/value'
 import { Elysia } from 'elysia'
 import type { Role } from '@/db/schema.ts'
+import { asObject, asString } from '@/json/json.ts'
 import type { Actor } from '../acts.ts'
 import type { Console } from '../deployment.ts'
 import { ConsoleError } from '../failure.ts'
 import { readJson } from '../json-body.ts'
 import { isOwnPage } from '../origin.ts'
-import { findSession, hasRank, type Origin, type SignedIn } from '../sessions.ts'
+import { confirmPassword, findSession, hasRank, type Origin, type SignedIn } from '../sessions.ts'
 import { assertStorable } from '../storable.ts'
 import type { Access, Contracts, Input, Output, RouteContract, RouteName } from './contract/route.ts'
 
@@ -102,10 +103,23 @@ export function controller<Routes extends Contracts>(
           if (contract.params !== undefined) context.params = Value.Convert(contract.params, context.params)
           if (contract.query !== undefined) context.query = Value.Convert(contract.query, context.query)
         },
+        async beforeHandle({ request, body }: { request: Request; body: unknown }) {
+          const user = whoSent.get(request)?.user
+          const { asks } = contract
+          const password = asks && textIn(body, asks)
+          if (user === undefined || asks === undefined || password === undefined) return
+          await confirmPassword(console, user, password, asks)
+          // That took a while, in which the session or the role may have been taken away.
+          whoSent.set(request, await admit(console, request, route, contract))
+        },
       },
     )
   }
   return app
+}
+
+function textIn(body: unknown, field: string): string | undefined {
+  return asString(asObject(body)?.[field])
 }
 
 /** Who administers, for the log. */

@@ -6,32 +6,20 @@ import { ConsoleError, invalid } from '../failure.ts'
 import { linkStore } from '../link-store.ts'
 import { checkSecondFactor, hashRecoveryCode, newRecoveryCodes, newSecret, stepOf } from '../second-factor.ts'
 import { sessionStore } from '../session-store.ts'
-import type { Attempt } from '../throttle.ts'
-import { type StoredUser, userStore } from '../user-store.ts'
+import { userStore } from '../user-store.ts'
 import { meRoutes } from './contract/session.ts'
 import { controller, type Listener } from './controller.ts'
 
 const OK = { ok: true } as const
 
-/** What a user changes of the own way in, and the wish that there be none any more. */
+/** What a user changes of the own way in, and the wish that there be none any more. The contract asks for the password. */
 export function meApi(console: Console, listener: Listener) {
   const { clock, database, passwords, throttle } = console
   const users = userStore(database.orm)
   const accounts = accountStore(database)
 
-  /** @throws ConsoleError `wrong_credentials` */
-  async function confirmPassword(user: StoredUser, password: string, field = 'password'): Promise<void> {
-    const attempts: Attempt[] = [['sign-in', `user ${user.id}`]]
-    throttle.take(...attempts)
-    if (!(await passwords.verify(password, user.passwordHash))) {
-      throw new ConsoleError('wrong_credentials', 'The password is wrong', { field })
-    }
-    throttle.giveBack(...attempts)
-  }
-
   return controller('console-me', console, listener, meRoutes, {
     'PUT /api/me/password': async ({ signedIn: { user, sessionId }, body }) => {
-      await confirmPassword(user, body.current, 'current')
       const passwordHash = await passwords.hash(body.password)
       await database.orm.transaction(async tx => {
         const store = userStore(tx)
@@ -41,8 +29,7 @@ export function meApi(console: Console, listener: Listener) {
       })
       return OK
     },
-    'POST /api/me/totp': async ({ signedIn: { user }, body }) => {
-      await confirmPassword(user, body.password)
+    'POST /api/me/totp': async ({ signedIn: { user } }) => {
       if (user.totpSecret !== null)
         throw new ConsoleError('refused', 'There is a second factor already: remove it first')
       const { secret, uri } = newSecret(user.email)
@@ -67,8 +54,7 @@ export function meApi(console: Console, listener: Listener) {
       const { closeRequestedAt } = await accounts.findAccount(user.accountId)
       return { requested_at: closeRequestedAt?.toISOString() ?? null }
     },
-    'POST /api/me/closing': async ({ signedIn: { user }, body }) => {
-      await confirmPassword(user, body.password)
+    'POST /api/me/closing': async ({ signedIn: { user } }) => {
       refuseAdministrator(user)
       const at = new Date(clock.now())
       await accounts.requestClosing(user.accountId, at)
@@ -79,7 +65,6 @@ export function meApi(console: Console, listener: Listener) {
       return OK
     },
     'POST /api/me/totp/remove': async ({ signedIn: { user }, body }) => {
-      await confirmPassword(user, body.password)
       if (user.totpSecret === null) throw new ConsoleError('refused', 'There is no second factor')
       await checkSecondFactor(console, database.orm, user, body.code)
       await users.change(user.id, { totpSecret: null, totpPending: null })

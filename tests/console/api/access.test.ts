@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { Value } from '@sinclair/typebox/value'
 import {
+  PASSWORD,
   type RouteName,
   startTestConsole,
   type TestConsole,
@@ -308,6 +309,65 @@ async function again(visitor: Visitor): Promise<Visitor> {
   return { ...visitor, cookie: response.headers.get('set-cookie')?.split(';')[0] }
 }
 
+/** What is done to a user or an account, in the order of the table. */
+const CONFIRMED: Partial<Record<RouteName, object>> = {
+  'PUT /api/me/password': { password: 'another good password' },
+  'POST /api/me/totp': {},
+  'POST /api/me/totp/remove': { code: '123456' },
+  'POST /api/me/closing': {},
+  'POST /api/admin/accounts': { email: 'to-be-made@example.com', invite: true },
+  'POST /api/admin/accounts/:id/invite': {},
+  'POST /api/admin/accounts/:id/reopen': { reason: 'asked for' },
+  'POST /api/admin/users/invite': { email: 'to-be-made@example.com', role: 'owner' },
+  'PUT /api/admin/users/:id/role': { role: 'owner' },
+  'POST /api/admin/users/:id/reset-link': {},
+  'POST /api/admin/users/:id/totp/remove': {},
+  'POST /api/admin/users/:id/enable': {},
+}
+
+test('what lets somebody in, says who administers or takes a second factor away asks for the password', () => {
+  const asking = ROUTES.filter(({ name }) => (consoleRoutes[name] as RouteContract).asks !== undefined)
+  expect(asking.map(({ name }) => String(name))).toEqual(Object.keys(CONFIRMED))
+})
+
+describe.each(Object.entries(CONFIRMED))('%s with a session alone', (route, body) => {
+  const name = route as RouteName
+  const field = (consoleRoutes[name] as RouteContract).asks ?? ''
+  const state = () => gateway.database.sql`
+    select (select json_agg(u order by id) from (
+        select id, role, status, password_hash, totp_secret, totp_pending from console_user) as u) as users,
+      (select json_agg(a order by id) from (select id, status, close_requested_at from account) as a) as accounts,
+      (select count(*) from console_link) as links, (select count(*) from admin_act) as acts`
+
+  test.each([
+    ['without the password', {}, 400],
+    ['with a wrong one', { [field]: 'a wrong password' }, 401],
+  ])('%s does nothing', async (_, given, status) => {
+    const boss = await site.signUp(`${crypto.randomUUID()}@example.com`, 'owner')
+    const whom = await site.signUp(`${crypto.randomUUID()}@example.com`)
+    const before = await state()
+    const params = { id: name.includes('/accounts/') ? whom.accountId : whom.userId }
+    const failure = await site.fail(boss, name, { params, body: { ...body, ...given } })
+    expect(failure).toMatchObject({ status, field })
+    expect(await state()).toEqual(before)
+  })
+})
+
+test('whose role is taken away while the password is looked at does nothing with it any more', async () => {
+  const leaver = await site.signUp(`${crypto.randomUUID()}@example.com`, 'owner')
+  const { passwords } = site.console
+  const { verify } = passwords
+  passwords.verify = async (password, hash) => {
+    const isRight = await verify(password, hash)
+    passwords.verify = verify
+    const body = { role: null, password: PASSWORD }
+    await site.call(owner, 'PUT /api/admin/users/:id/role', { params: { id: leaver.userId }, body })
+    return isRight
+  }
+  const body = { email: 'accomplice@example.com', role: 'owner', password: PASSWORD }
+  expect((await site.fail(leaver, 'POST /api/admin/users/invite', { body })).code).toBe('unauthenticated')
+})
+
 test('an administrator touches no other administrator', async () => {
   const admin = await site.signUp('second-admin@example.com', 'admin')
   for (const name of [
@@ -316,7 +376,9 @@ test('an administrator touches no other administrator', async () => {
     'POST /api/admin/users/:id/sign-out',
     'POST /api/admin/users/:id/disable',
   ] as const) {
-    expect(await site.fail(admin, name, { params: { id: owner.userId } })).toMatchObject({
+    const asks = (consoleRoutes[name] as RouteContract).asks !== undefined
+    const body = asks ? { body: { password: PASSWORD } } : {}
+    expect(await site.fail(admin, name, { params: { id: owner.userId }, ...body })).toMatchObject({
       code: 'forbidden',
     })
   }

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import {
+  PASSWORD,
   type RouteName,
   startTestConsole,
   type TestConsole,
@@ -178,14 +179,17 @@ describe('an act on an account is in the log with what was before and after', ()
 
 test('an invited holder gets the account that was made for them, once', async () => {
   const { account, url } = await site.call(owner, 'POST /api/admin/accounts', {
-    body: { email: 'holder@example.com', credit: '9.00', invite: true },
+    body: { email: 'holder@example.com', credit: '9.00', invite: true, password: PASSWORD },
   })
   const token = url?.split('#')[1] ?? ''
   const { user } = await site.call(undefined, 'POST /api/links/accept', {
     body: { token, password: 'a good password' },
   })
   expect(user).toMatchObject({ email: 'holder@example.com', role: null, account_id: account.id })
-  const again = await site.fail(owner, 'POST /api/admin/accounts/:id/invite', { params: { id: account.id } })
+  const again = await site.fail(owner, 'POST /api/admin/accounts/:id/invite', {
+    params: { id: account.id },
+    body: { password: PASSWORD },
+  })
   expect(again.code).toBe('refused')
 })
 
@@ -198,8 +202,8 @@ test('who has just signed in was seen', async () => {
 test('the last owner cannot be taken away', async () => {
   const params = { id: owner.userId }
   for (const [name, body] of [
-    ['PUT /api/admin/users/:id/role', { role: 'admin' }],
-    ['PUT /api/admin/users/:id/role', { role: null }],
+    ['PUT /api/admin/users/:id/role', { role: 'admin', password: PASSWORD }],
+    ['PUT /api/admin/users/:id/role', { role: null, password: PASSWORD }],
     ['POST /api/admin/users/:id/disable', undefined],
   ] as const) {
     const failure = await site.fail(owner, name, body === undefined ? { params } : { params, body })
@@ -415,8 +419,9 @@ describe('of two administrators who change one thing', () => {
     const params = { id: (await site.signUp('promoted@example.com')).userId }
     const { items } = await site.call(owner, 'GET /api/admin/users', { query: { search: 'promoted' } })
     const revision = items[0]?.revision ?? ''
-    await site.call(owner, 'PUT /api/admin/users/:id/role', { params, body: { role: 'admin', revision } })
-    const late = { role: 'read_only', revision }
+    const first = { role: 'admin', revision, password: PASSWORD } as const
+    await site.call(owner, 'PUT /api/admin/users/:id/role', { params, body: first })
+    const late = { ...first, role: 'read_only' }
     const failure = await site.fail(owner, 'PUT /api/admin/users/:id/role', { params, body: late })
     expect(failure).toMatchObject({ status: 409, code: 'refused' })
     expect(failure.message).toStartWith(`${OVERTAKEN} user`)

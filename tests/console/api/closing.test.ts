@@ -75,7 +75,7 @@ test('a closed account serves nobody, and keeps what it has to answer for', asyn
 
 test('nobody gets into a closed account by a link, a sign-up or another administrator', async () => {
   const holder = await site.signUp('back-door@example.com')
-  const invite = { body: { email: holder.email, role: 'admin' } } as const
+  const invite = { body: { email: holder.email, role: 'admin', password: PASSWORD } } as const
   const { url } = await site.call(owner, 'POST /api/admin/users/invite', invite)
   await close(holder)
   const accept = (link: string) => ({
@@ -84,7 +84,7 @@ test('nobody gets into a closed account by a link, a sign-up or another administ
   expect((await site.fail(undefined, 'POST /api/links/accept', accept(url))).status).toBe(404)
   const late = await site.call(owner, 'POST /api/admin/users/invite', invite)
   expect((await site.fail(undefined, 'POST /api/links/accept', accept(late.url))).status).toBe(404)
-  const id = { params: { id: holder.userId } }
+  const id = { params: { id: holder.userId }, body: { password: PASSWORD } }
   expect(await site.fail(owner, 'POST /api/admin/users/:id/enable', id)).toMatchObject({ code: 'refused' })
   expect(await signIn(holder)).toBe(401)
 
@@ -92,12 +92,13 @@ test('nobody gets into a closed account by a link, a sign-up or another administ
   const { account } = await site.call(owner, 'POST /api/admin/accounts', { body })
   await close({ ...holder, accountId: account.id })
   const params = { id: account.id }
-  expect(await site.fail(owner, 'POST /api/admin/accounts/:id/invite', { params })).toMatchObject({
+  const again = { params, body: { password: PASSWORD } }
+  expect(await site.fail(owner, 'POST /api/admin/accounts/:id/invite', again)).toMatchObject({
     code: 'refused',
   })
-  const email = { body: { email: body.email, role: 'admin' } } as const
-  const invited = await site.call(owner, 'POST /api/admin/users/invite', email)
-  expect(await site.fail(undefined, 'POST /api/links/accept', accept(invited.url))).toMatchObject({
+  const email = { body: { email: body.email, role: 'admin', password: PASSWORD } } as const
+  const made = await site.call(owner, 'POST /api/admin/users/invite', email)
+  expect(await site.fail(undefined, 'POST /api/links/accept', accept(made.url))).toMatchObject({
     code: 'refused',
   })
 })
@@ -116,7 +117,8 @@ test('a reopened account lets its holder in again, with what it had and without 
   await gateway.server.flush()
   const { balance } = await close(holder)
   const params = { id: holder.accountId }
-  const reopened = await site.call(owner, 'POST /api/admin/accounts/:id/reopen', { params, body: { reason } })
+  const reopening = { params, body: { reason, password: PASSWORD } }
+  const reopened = await site.call(owner, 'POST /api/admin/accounts/:id/reopen', reopening)
   expect(reopened).toMatchObject({ status: 'active', balance, user: { status: 'active' } })
   expect((await site.fail(holder, 'GET /api/overview')).status).toBe(401)
   const body = { email: holder.email, password: PASSWORD }
@@ -127,9 +129,9 @@ test('a reopened account lets its holder in again, with what it had and without 
   await until(async () => (await play({ ...holder, cookie })) === 200)
   const keys = await site.call(owner, 'GET /api/admin/accounts/:id/keys', { params, query: {} })
   expect(keys.items).toMatchObject([{ id: key.id, status: 'revoked' }])
-  expect(
-    await site.fail(owner, 'POST /api/admin/accounts/:id/reopen', { params, body: { reason } }),
-  ).toMatchObject({ code: 'refused' })
+  expect(await site.fail(owner, 'POST /api/admin/accounts/:id/reopen', reopening)).toMatchObject({
+    code: 'refused',
+  })
 })
 
 test('the holder of a closed account is forgotten for good, once nothing is left, and the books stay', async () => {
@@ -141,9 +143,13 @@ test('the holder of a closed account is forgotten for good, once nothing is left
   expect(served.status).toBe(200)
   await served.text()
   await gateway.server.flush()
-  await site.call(owner, 'POST /api/admin/users/:id/reset-link', { params: { id: holder.userId } })
+  await site.call(owner, 'POST /api/admin/users/:id/reset-link', {
+    params: { id: holder.userId },
+    body: { password: PASSWORD },
+  })
   const params = { id: holder.accountId }
   const order = { params, body: { reason } }
+  const confirmed = { params, body: { reason, password: PASSWORD } }
   const erase = () => site.fail(owner, 'POST /api/admin/accounts/:id/erase', order)
   expect(await erase()).toMatchObject({ status: 409, message: expect.stringContaining('not closed') })
   await close(holder)
@@ -179,7 +185,7 @@ test('the holder of a closed account is forgotten for good, once nothing is left
   ).toBe(true)
 
   expect(await erase()).toMatchObject({ status: 409, message: expect.stringContaining('already') })
-  expect(await site.fail(owner, 'POST /api/admin/accounts/:id/reopen', order)).toMatchObject({
+  expect(await site.fail(owner, 'POST /api/admin/accounts/:id/reopen', confirmed)).toMatchObject({
     status: 409,
     message: expect.stringContaining('erased'),
   })

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
-import { startTestConsole, type TestConsole, type Visitor } from '#tests/support/gateway/console.ts'
+import { PASSWORD, startTestConsole, type TestConsole, type Visitor } from '#tests/support/gateway/console.ts'
 import { startTestGateway, type TestGateway } from '#tests/support/gateway/gateway.ts'
 
 let gateway: TestGateway
@@ -29,10 +29,11 @@ async function open(visitor = owner) {
 test('links that nobody has used are listed without what is in them, and one that is taken back works no more', async () => {
   const holder = await site.signUp('holder@example.com')
   const invite = await site.call(owner, 'POST /api/admin/users/invite', {
-    body: { email: 'next@example.com', role: 'admin' },
+    body: { email: 'next@example.com', role: 'admin', password: PASSWORD },
   })
   const reset = await site.call(admin, 'POST /api/admin/users/:id/reset-link', {
     params: { id: holder.userId },
+    body: { password: PASSWORD },
   })
   const listed = await open()
   expect(listed).toMatchObject([
@@ -67,7 +68,7 @@ test('links that nobody has used are listed without what is in them, and one tha
 test('one that was used is in no list, and the pages follow one another without a gap', async () => {
   const invite = (number: number) =>
     site.call(owner, 'POST /api/admin/users/invite', {
-      body: { email: `${number}@example.com`, role: 'read_only' },
+      body: { email: `${number}@example.com`, role: 'read_only', password: PASSWORD },
     })
   const { url } = await invite(0)
   for (const number of [1, 2, 3, 4, 5]) await invite(number)

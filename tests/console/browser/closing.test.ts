@@ -110,6 +110,10 @@ describe.skipIf(!HAS_BROWSER)('an account is closed', () => {
     const { page } = owner
     await page.getByRole('button', { name: 'Reopen' }).click()
     await page.getByRole('dialog').getByLabel('Reason').fill('a mistake')
+    await page.getByLabel('Your password').fill('not the password')
+    await page.keyboard.press('Enter')
+    await page.getByRole('dialog').getByText('The password is wrong').waitFor()
+    await page.getByLabel('Your password').fill(PASSWORD)
     await page.keyboard.press('Enter')
     await page.getByRole('button', { name: 'Suspend' }).waitFor()
     const again = holder.page.getByRole('dialog', { name: 'Sign in again' })

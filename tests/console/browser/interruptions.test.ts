@@ -121,6 +121,7 @@ describe.skipIf(!HAS_BROWSER)('in the middle of something', () => {
     async () => {
       const dialog = await openNewAccount(page)
       await dialog.getByLabel('Email').fill('kept@example.com')
+      await dialog.getByLabel('Your password').fill(OWNER.password)
       await owner.context.clearCookies()
       await dialog.getByRole('button', { name: 'Create account' }).click()
       const again = page.getByRole('dialog', { name: 'Sign in again' })

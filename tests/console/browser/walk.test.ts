@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect } from 'bun:test'
 import { BROWSER_TIMEOUT_MS, HAS_BROWSER, type Visitor } from '#tests/support/browser.ts'
 import { refuseCharge } from './furnish.ts'
 import { inOrder } from './in-order.ts'
-import { addModel, addSimulator, becomeOwner, createKey, openStage, type Stage } from './stage.ts'
+import { addModel, addSimulator, becomeOwner, createKey, OWNER, openStage, type Stage } from './stage.ts'
 
 const CUSTOMER = { email: 'customer@example.com', password: 'quite another password' }
 
@@ -52,6 +52,7 @@ describe.skipIf(!HAS_BROWSER)('from the printed link to a paid answer, in a brow
     const dialog = owner.page.getByRole('dialog', { name: 'New account' })
     await dialog.getByLabel('Email').fill(CUSTOMER.email)
     await dialog.getByLabel('Credit in').fill('0.05')
+    await dialog.getByLabel('Your password').fill(OWNER.password)
     await dialog.getByRole('button', { name: 'Create account' }).click()
     const link = (await owner.page.getByTestId('link').textContent()) ?? ''
 

@@ -33,7 +33,7 @@ describe.skipIf(!HAS_BROWSER)('the ways in', () => {
     await owner.page.goto('/admin/users')
     await owner.page.getByRole('button', { name: 'Invite administrator' }).click()
     await owner.page.getByLabel('Email').fill('ada@example.com')
-    await owner.page.getByRole('button', { name: 'Make the link' }).click()
+    await confirm(owner.page, 'Make the link')
     await ada.page.goto((await owner.page.getByTestId('link').textContent()) ?? '')
     await ada.page.getByLabel('Password').fill(OWNER.password)
     await ada.page.getByRole('button', { name: 'Accept the invitation' }).click()
@@ -47,7 +47,7 @@ describe.skipIf(!HAS_BROWSER)('the ways in', () => {
     await links.getByText('Every invitation').waitFor()
     await page.getByRole('button', { name: 'Invite administrator' }).click()
     await page.getByLabel('Email').fill('wrong@example.com')
-    await page.getByRole('button', { name: 'Make the link' }).click()
+    await confirm(page, 'Make the link')
     await page.getByRole('button', { name: 'Done' }).click()
     await links.getByRole('button', { name: 'Take back the link for wrong@example.com' }).click()
     expect(await faultsOf(page)).toEqual([])
@@ -124,6 +124,7 @@ describe.skipIf(!HAS_BROWSER)('the ways in', () => {
       await owner.page.getByRole('row', { name: /ada@example.com.*Waits for a link/ }).waitFor()
       await manage(owner.page)
       await owner.page.getByRole('button', { name: 'Make a link to a new password' }).click()
+      await confirm(owner.page, 'Make the link')
       const link = (await owner.page.getByTestId('link').textContent()) ?? ''
       await owner.page.getByRole('button', { name: 'Done' }).click()
 
@@ -141,6 +142,7 @@ describe.skipIf(!HAS_BROWSER)('the ways in', () => {
     await signOut(ada.page)
     await manage(owner.page)
     await owner.page.getByRole('button', { name: 'Take away the second factor' }).click()
+    await confirm(owner.page, 'Take away')
     await owner.page.getByRole('dialog').waitFor({ state: 'detached' })
     await signIn(ada.page, NEW_PASSWORD)
     await ada.page.getByRole('heading', { name: 'Overview', exact: true }).waitFor()
@@ -155,6 +157,25 @@ describe.skipIf(!HAS_BROWSER)('the ways in', () => {
     await ada.page.getByRole('heading', { name: 'Sign in', exact: true }).waitFor()
     await signIn(ada.page, NEW_PASSWORD)
     await ada.page.getByRole('alert').getByText('The address or the password is wrong').waitFor()
+  })
+
+  step('who was enabled again signs in, and with another role administers no more', async () => {
+    const { page } = owner
+    await manage(page)
+    await page.getByRole('button', { name: 'Enable' }).click()
+    await confirm(page, 'Enable user')
+    await page.getByRole('dialog').waitFor({ state: 'detached' })
+    await signIn(ada.page, NEW_PASSWORD)
+    await ada.page.getByRole('navigation', { name: 'Administration' }).waitFor()
+    await manage(page)
+    await page.getByRole('button', { name: 'Change the role' }).click()
+    await page.getByLabel('Role').last().selectOption('Account holder')
+    await confirm(page, 'Change role')
+    await page.getByRole('dialog').waitFor({ state: 'detached' })
+    await ada.page.goto('/')
+    await signIn(ada.page, NEW_PASSWORD)
+    await ada.page.getByRole('heading', { name: 'Overview', exact: true }).waitFor()
+    expect(await ada.page.getByRole('navigation', { name: 'Administration' }).count()).toBe(0)
   })
 
   step('nothing went wrong in any page', async () => {
@@ -172,6 +193,13 @@ async function signIn(page: Page, password: string): Promise<void> {
   await page.getByLabel('Email').fill('ada@example.com')
   await page.getByLabel('Password').fill(password)
   await page.getByRole('button', { name: 'Sign in' }).click()
+}
+
+/** Gives the own password in the dialog that is open, and does what it asks about. */
+async function confirm(page: Page, verb: string): Promise<void> {
+  const dialog = page.getByRole('dialog')
+  await dialog.getByLabel('Your password').fill(OWNER.password)
+  await dialog.getByRole('button', { name: verb, exact: true }).click()
 }
 
 async function manage(page: Page): Promise<void> {

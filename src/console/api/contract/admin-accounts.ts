@@ -18,6 +18,7 @@ import {
   money,
   nullable,
   oneOf,
+  ownPassword,
   page,
   paging,
   reason,
@@ -62,6 +63,8 @@ const newAccount = closed({
   credit: Type.Optional(Type.String({ pattern: '^\\d{1,9}(\\.\\d{1,9})?$' })),
   models: Type.Optional(models),
   invite: Type.Optional(Type.Boolean()),
+  /** With `invite`. */
+  password: Type.Optional(ownPassword),
 })
 export type NewAccount = Static<typeof newAccount>
 
@@ -82,6 +85,7 @@ export const adminAccountRoutes = contracts({
   /** Without `credit` it gets the trial credit. With `invite`, `url` is a one-time link for whom it belongs to. */
   'POST /api/admin/accounts': {
     access: 'admin',
+    asks: 'password',
     body: newAccount,
     response: closed({ account, url: nullable(Type.String()) }),
   },
@@ -90,6 +94,8 @@ export const adminAccountRoutes = contracts({
   'POST /api/admin/accounts/:id/invite': {
     access: 'admin',
     params: byId,
+    asks: 'password',
+    body: closed({ password: ownPassword }),
     response: closed({ url: Type.String(), mailed: Type.Boolean() }),
   },
   'POST /api/admin/accounts/:id/credit': post,
@@ -98,8 +104,12 @@ export const adminAccountRoutes = contracts({
   'POST /api/admin/accounts/:id/resume': change,
   /** Revokes its keys and signs its holder out; the balance stays until it is paid out. */
   'POST /api/admin/accounts/:id/close': change,
-  /** Its keys stay revoked. */
-  'POST /api/admin/accounts/:id/reopen': change,
+  /** Its holder can sign in again; its keys stay revoked. */
+  'POST /api/admin/accounts/:id/reopen': {
+    ...change,
+    asks: 'password',
+    body: closed({ reason, password: ownPassword }),
+  },
   /** Forgets who the holder of a closed account was. It cannot be undone; the books stay. */
   'POST /api/admin/accounts/:id/erase': change,
   /** Posts all that is left of a closed account out of it: paid back, kept, or (of a debt) written off. */

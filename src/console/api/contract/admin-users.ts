@@ -9,6 +9,7 @@ import {
   moment,
   nullable,
   oneOf,
+  ownPassword,
   page,
   paging,
   revision,
@@ -34,6 +35,14 @@ export type ConsoleUser = Static<typeof consoleUser>
 
 const link = closed({ url: Type.String(), mailed: Type.Boolean() })
 
+/** What takes the password of who does it. */
+const confirmed = {
+  access: 'admin',
+  params: byId,
+  asks: 'password',
+  body: closed({ password: ownPassword }),
+} as const
+
 /** Users: invited, given a role, signed out and disabled. */
 export const adminUserRoutes = contracts({
   /** Newest first; `role` `any` shows administrators only. */
@@ -47,21 +56,27 @@ export const adminUserRoutes = contracts({
     response: page(consoleUser),
   },
   /** A one-time link that makes an administrator. */
-  'POST /api/admin/users/invite': { access: 'owner', body: closed({ email, role }), response: link },
+  'POST /api/admin/users/invite': {
+    access: 'owner',
+    asks: 'password',
+    body: closed({ email, role, password: ownPassword }),
+    response: link,
+  },
   /** Null: no administrator any more. Refused for the last owner. */
   'PUT /api/admin/users/:id/role': {
     access: 'owner',
     params: byId,
-    body: closed({ role: nullable(role), revision: Type.Optional(revision) }),
+    asks: 'password',
+    body: closed({ role: nullable(role), revision: Type.Optional(revision), password: ownPassword }),
     response: consoleUser,
   },
   /** A one-time link to a new password; for another administrator, only an owner gets it. Refused for oneself. */
-  'POST /api/admin/users/:id/reset-link': { access: 'admin', params: byId, response: link },
+  'POST /api/admin/users/:id/reset-link': { ...confirmed, response: link },
   /** Takes away the second factor of somebody who lost it; of another administrator, only an owner may. Refused for oneself. */
-  'POST /api/admin/users/:id/totp/remove': { access: 'admin', params: byId, response: consoleUser },
+  'POST /api/admin/users/:id/totp/remove': { ...confirmed, response: consoleUser },
   /** Ends all sessions of a user; of another administrator, only an owner may. */
   'POST /api/admin/users/:id/sign-out': { access: 'admin', params: byId, response: done },
   /** Signs out and keeps out; the account and its keys go on. Refused for the last owner. */
   'POST /api/admin/users/:id/disable': { access: 'admin', params: byId, response: consoleUser },
-  'POST /api/admin/users/:id/enable': { access: 'admin', params: byId, response: consoleUser },
+  'POST /api/admin/users/:id/enable': { ...confirmed, response: consoleUser },
 })

@@ -38,6 +38,11 @@ export interface RouteContract {
   params?: TObject
   query?: TObject
   body?: TSchema
+  /**
+   * The field of the body that has the password of who is signed in, since a session alone is not enough for what lets
+   * somebody in, says who administers or takes a second factor away. Where it may be left out the handler says when.
+   */
+  asks?: 'password' | 'current'
   response: TSchema
 }
 

@@ -1,6 +1,19 @@
 import { type Static, Type } from '@sinclair/typebox'
 import { contracts } from './route.ts'
-import { byId, closed, code, done, email, id, moment, nullable, oneOf, password, role } from './words.ts'
+import {
+  byId,
+  closed,
+  code,
+  done,
+  email,
+  id,
+  moment,
+  nullable,
+  oneOf,
+  ownPassword,
+  password,
+  role,
+} from './words.ts'
 
 /** Who is signed in. */
 export const user = closed({
@@ -51,7 +64,7 @@ export const sessionRoutes = contracts({
     access: 'anyone',
     body: closed({
       email,
-      password: Type.String({ maxLength: 256 }),
+      password: ownPassword,
       code: Type.Optional(code),
     }),
     response: signedIn,
@@ -124,13 +137,15 @@ export const meRoutes = contracts({
   /** Signs out everywhere else. */
   'PUT /api/me/password': {
     access: 'holder',
-    body: closed({ current: Type.String({ maxLength: 256 }), password }),
+    asks: 'current',
+    body: closed({ current: ownPassword, password }),
     response: done,
   },
   /** Begins a second factor; it counts from the confirmation on. */
   'POST /api/me/totp': {
     access: 'holder',
-    body: closed({ password: Type.String({ maxLength: 256 }) }),
+    asks: 'password',
+    body: closed({ password: ownPassword }),
     response: closed({ secret: Type.String(), uri: Type.String() }),
   },
   /** The recovery codes are shown this once; each works once. */
@@ -143,14 +158,16 @@ export const meRoutes = contracts({
   'GET /api/me/closing': { access: 'holder', response: closed({ requested_at: nullable(moment) }) },
   'POST /api/me/closing': {
     access: 'holder',
-    body: closed({ password: Type.String({ maxLength: 256 }) }),
+    asks: 'password',
+    body: closed({ password: ownPassword }),
     response: closed({ requested_at: moment }),
   },
   /** Takes it back. */
   'DELETE /api/me/closing': { access: 'holder', response: done },
   'POST /api/me/totp/remove': {
     access: 'holder',
-    body: closed({ password: Type.String({ maxLength: 256 }), code }),
+    asks: 'password',
+    body: closed({ password: ownPassword, code }),
     response: done,
   },
 })

@@ -42,7 +42,9 @@ export const email = Type.String({
   pattern: `^\\s*[^${NOT_OF_EMAIL}]+@[^${NOT_OF_EMAIL}]+\\s*$`,
   errorMessage: 'This is no email address such as ada@example.com',
 })
-/** A password to be; one to be checked may be any text. */
+/** The password that somebody has: any text, which is right or wrong. */
+export const ownPassword = Type.String({ maxLength: 256 })
+/** A password to be. */
 export const password = Type.String({
   minLength: 10,
   maxLength: 256,

@@ -9,7 +9,7 @@ import { FailureNotice } from '../parts/notice.tsx'
 import { Answer } from '../parts/page.tsx'
 import { useToast } from '../parts/toast.tsx'
 import { When } from '../parts/when.tsx'
-import { PasswordField } from './gate/fields.tsx'
+import { OwnPassword } from './gate/fields.tsx'
 
 /** Asks an administrator to close the account, or takes that back. */
 export function CloseAccount() {
@@ -71,13 +71,7 @@ function Ask({ onClose, onAsked }: { onClose(): void; onAsked(): void }) {
     <Dialog title="Close the account?" onClose={onClose}>
       <Form action={ask} verb="Ask for it to be closed" onCancel={onClose}>
         <p>You can take it back until an administrator has closed it.</p>
-        <PasswordField
-          label="Your password"
-          autoFocus
-          value={password}
-          onValue={setPassword}
-          error={ask.errorOf('password')}
-        />
+        <OwnPassword autoFocus value={password} onValue={setPassword} error={ask.errorOf('password')} />
       </Form>
     </Dialog>
   )

@@ -9,7 +9,7 @@ import { Dialog } from '../parts/dialog.tsx'
 import { Form } from '../parts/form.tsx'
 import { Badge, Notice } from '../parts/notice.tsx'
 import { useSession, useUser } from '../session.tsx'
-import { CodeField, PasswordField } from './gate/fields.tsx'
+import { CodeField, OwnPassword } from './gate/fields.tsx'
 
 /** Whether a code is asked for beside the password; turning it on and off. */
 export function SecondFactor() {
@@ -77,13 +77,7 @@ function BeginFactor({ onClose }: { onClose(): void }) {
     <Dialog title="Turn on the second factor" onClose={onClose}>
       {begun === undefined ? (
         <Form action={begin} verb="Continue" onCancel={onClose}>
-          <PasswordField
-            label="Your password"
-            autoFocus
-            value={password}
-            onValue={setPassword}
-            error={begin.errorOf('password')}
-          />
+          <OwnPassword autoFocus value={password} onValue={setPassword} error={begin.errorOf('password')} />
         </Form>
       ) : (
         <Form action={confirm} verb="Turn on" onCancel={onClose}>
@@ -136,7 +130,7 @@ function RemoveFactor({ onClose }: { onClose(): void }) {
   return (
     <Dialog title="Turn off the second factor" onClose={onClose}>
       <Form action={remove} verb="Turn off" onCancel={onClose}>
-        <PasswordField label="Your password" {...field('password')} autoFocus />
+        <OwnPassword {...field('password')} autoFocus />
         <CodeField {...field('code')} />
       </Form>
     </Dialog>

@@ -14,7 +14,7 @@ import { useToast } from '../parts/toast.tsx'
 import { When } from '../parts/when.tsx'
 import { useSession, useUser } from '../session.tsx'
 import { CloseAccount } from './close-account.tsx'
-import { NewPasswordField, PasswordField } from './gate/fields.tsx'
+import { NewPasswordField, OwnPassword } from './gate/fields.tsx'
 import { SecondFactor } from './second-factor.tsx'
 
 type SessionRow = ConsoleOutput<'GET /api/sessions'>['items'][number]
@@ -47,7 +47,7 @@ function Password() {
     <section class="card" aria-labelledby="password-title">
       <h2 id="password-title">Password</h2>
       <Form action={change} verb="Change password">
-        <PasswordField label="Current password" {...field('current')} />
+        <OwnPassword label="Current password" {...field('current')} />
         <NewPasswordField label="New password" {...field('password')} />
       </Form>
     </section>

@@ -11,6 +11,7 @@ import { TextField } from '../../parts/field.tsx'
 import { Form } from '../../parts/form.tsx'
 import { Empty } from '../../parts/notice.tsx'
 import { Answer } from '../../parts/page.tsx'
+import { OwnPassword } from '../gate/fields.tsx'
 import { LimitFields } from '../limit-fields.tsx'
 import { ModelChoice } from '../model-choice.tsx'
 import { LinkMade } from './link-made.tsx'
@@ -124,8 +125,10 @@ function ChangeModels({ account, onDone, onClose }: ActProps) {
 
 function Invite({ account, onDone, onClose }: ActProps) {
   const [link, setLink] = useState<{ url: string; mailed: boolean }>()
+  const [password, setPassword] = useState('')
   const invite = useAction(async () => {
-    setLink(await call('POST /api/admin/accounts/:id/invite', { params: { id: account.id } }))
+    const input = { params: { id: account.id }, body: { password } }
+    setLink(await call('POST /api/admin/accounts/:id/invite', input))
   })
   if (link !== undefined) {
     return (
@@ -141,6 +144,7 @@ function Invite({ account, onDone, onClose }: ActProps) {
     <Dialog title="Invite the account holder" onClose={onClose}>
       <Form action={invite} verb="Make the link" onCancel={onClose}>
         <p>Nobody signs in for this account yet. A one-time link lets {account.email} choose a password.</p>
+        <OwnPassword autoFocus value={password} onValue={setPassword} error={invite.errorOf('password')} />
       </Form>
     </Dialog>
   )

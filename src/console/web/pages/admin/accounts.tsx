@@ -18,6 +18,7 @@ import { Page } from '../../parts/page.tsx'
 import type { Column } from '../../parts/table.tsx'
 import { When } from '../../parts/when.tsx'
 import { useMayAdminister, useSession } from '../../session.tsx'
+import { OwnPassword } from '../gate/fields.tsx'
 import { LinkMade } from './link-made.tsx'
 
 type Status = Account['status']
@@ -116,12 +117,16 @@ const COLUMNS: readonly Column<Account>[] = [
 
 function CreateAccount({ onClose, onCreated }: { onClose(): void; onCreated(): void }) {
   const { deployment } = useSession()
-  const [texts, change] = useTexts(() => ({ email: '', credit: '' }))
+  const [texts, change] = useTexts(() => ({ email: '', credit: '', password: '' }))
   const [isInvited, setInvited] = useState(true)
   const [made, setMade] = useState<{ email: string; id: number; url: string | null }>()
   const create = useAction(async () => {
     const { account, url } = await call('POST /api/admin/accounts', {
-      body: { email: texts.email.trim(), invite: isInvited, credit: optionalAmount(texts.credit, 'credit') },
+      body: {
+        email: texts.email.trim(),
+        credit: optionalAmount(texts.credit, 'credit'),
+        ...(isInvited ? { invite: true, password: texts.password } : {}),
+      },
     })
     setMade({ email: account.email, id: account.id, url })
     onCreated()
@@ -159,6 +164,7 @@ function CreateAccount({ onClose, onCreated }: { onClose(): void; onCreated(): v
           checked={isInvited}
           onValue={setInvited}
         />
+        {isInvited ? <OwnPassword {...field('password')} /> : null}
       </Form>
     </Dialog>
   )

@@ -8,6 +8,7 @@ import { Dialog } from '../../parts/dialog.tsx'
 import { SelectField, TextField } from '../../parts/field.tsx'
 import { Form } from '../../parts/form.tsx'
 import { Money } from '../../parts/money.tsx'
+import { OwnPassword } from '../gate/fields.tsx'
 
 /** What the dialog of an act on an account is given; `onDone` is told what to say of it. */
 export interface ActProps {
@@ -16,7 +17,7 @@ export interface ActProps {
   onClose(): void
 }
 
-/** Acts that ask for nothing but why, by their name in the API. */
+/** Acts that ask why, and one of them for the password as well, by their name in the API. */
 export type ReasonedAct = 'suspend' | 'resume' | 'close' | 'reopen' | 'erase'
 
 const WORDS: Record<
@@ -65,9 +66,13 @@ const WORDS: Record<
 export function Reasoned({ act, account, onDone, onClose }: ActProps & { act: ReasonedAct }) {
   const { title, verb, done, danger = false, what } = WORDS[act]
   const [reason, setReason] = useState('')
+  const [password, setPassword] = useState('')
   const change = useAction(async () => {
+    const params = { id: account.id }
     const body = { reason: typedReason(reason) }
-    await call(`POST /api/admin/accounts/:id/${act}`, { params: { id: account.id }, body })
+    if (act === 'reopen') {
+      await call(`POST /api/admin/accounts/:id/${act}`, { params, body: { ...body, password } })
+    } else await call(`POST /api/admin/accounts/:id/${act}`, { params, body })
     onDone(done)
   })
   return (
@@ -75,6 +80,9 @@ export function Reasoned({ act, account, onDone, onClose }: ActProps & { act: Re
       <Form action={change} verb={verb} danger={danger} onCancel={onClose}>
         <p>{what(account)}</p>
         <ReasonField value={reason} onValue={setReason} error={change.errorOf('reason')} />
+        {act === 'reopen' ? (
+          <OwnPassword value={password} onValue={setPassword} error={change.errorOf('password')} />
+        ) : null}
       </Form>
     </Dialog>
   )

@@ -4,13 +4,12 @@ import { useAction } from '../../api/action.ts'
 import { call } from '../../api/client.ts'
 import { fieldsOf, useRevision, useTexts } from '../../api/form-state.ts'
 import { Button } from '../../parts/button.tsx'
-import { Confirm } from '../../parts/confirm.tsx'
-import { Dialog, useHeldOpen } from '../../parts/dialog.tsx'
+import { Dialog } from '../../parts/dialog.tsx'
 import { type Option, SelectField, TextField } from '../../parts/field.tsx'
 import { Form } from '../../parts/form.tsx'
-import { FailureNotice } from '../../parts/notice.tsx'
 import { useToast } from '../../parts/toast.tsx'
 import { useUser } from '../../session.tsx'
+import { OwnPassword } from '../gate/fields.tsx'
 import { LinkMade } from './link-made.tsx'
 
 /** What an administrator may do. */
@@ -25,10 +24,10 @@ export const ROLES: readonly Option<Role>[] = [
 
 /** Invites somebody who administers. */
 export function InviteUser({ onClose }: { onClose(): void }) {
-  const [texts, change] = useTexts(() => ({ email: '', role: 'admin' as Role }))
+  const [texts, change] = useTexts(() => ({ email: '', role: 'admin' as Role, password: '' }))
   const [link, setLink] = useState<{ url: string; mailed: boolean }>()
   const invite = useAction(async () => {
-    const body = { email: texts.email.trim(), role: texts.role }
+    const body = { ...texts, email: texts.email.trim() }
     setLink(await call('POST /api/admin/users/invite', { body }))
   })
   const field = fieldsOf(texts, change, invite.errorOf)
@@ -45,6 +44,7 @@ export function InviteUser({ onClose }: { onClose(): void }) {
           options={ROLES}
           {...field('role')}
         />
+        <OwnPassword {...field('password')} />
       </Form>
     </Dialog>
   )
@@ -62,146 +62,155 @@ export function ManageUser({
 }) {
   const me = useUser()
   const toast = useToast()
-  const [link, setLink] = useState<Link>()
-  const [isDisabling, setDisabling] = useState(false)
-  if (link !== undefined) {
-    return <LinkMade title="Link to a new password" url={link.url} mailed={link.mailed} onClose={onClose} />
-  }
-  if (isDisabling) {
-    return (
-      <Confirm
-        title={`Disable ${user.email}?`}
-        verb="Disable user"
-        danger
-        onClose={onClose}
-        action={async () => {
-          await call('POST /api/admin/users/:id/disable', { params: { id: user.id } })
-          toast('The user is disabled')
-          onChanged()
-        }}
-      >
-        <p>They are signed out and cannot sign in. The account and its keys go on.</p>
-      </Confirm>
-    )
-  }
+  const [act, setAct] = useState<UserAct>()
+  const isOneself = me.id === user.id
   const onDone = (said: string) => {
     toast(said)
     onChanged()
     onClose()
   }
+  switch (act) {
+    case undefined:
+      break
+    case 'role':
+      return <ChangeRole user={user} onDone={onDone} onClose={onClose} />
+    case 'reset-link':
+      return <ResetLink user={user} onMade={onChanged} onClose={onClose} />
+    default:
+      return <Plain act={act} user={user} onDone={onDone} onClose={onClose} />
+  }
   return (
     <Dialog title={user.email} onClose={onClose}>
-      <UserActs
-        user={user}
-        onDone={onDone}
-        onLink={made => {
-          setLink(made)
-          onChanged()
-        }}
-        onDisable={() => setDisabling(true)}
-      />
-      {me.role === 'owner' ? <ChangeRole user={user} onDone={onDone} /> : null}
-    </Dialog>
-  )
-}
-
-interface Link {
-  url: string
-  mailed: boolean
-}
-
-function UserActs({
-  user,
-  onDone,
-  onLink,
-  onDisable,
-}: {
-  user: ConsoleUser
-  onDone(said: string): void
-  onLink(link: Link): void
-  onDisable(): void
-}) {
-  const isOneself = useUser().id === user.id
-  const params = { id: user.id }
-  const act = useAction(async (action: () => Promise<unknown>) => action())
-  useHeldOpen(act.busy)
-  const run = (said: string, action: () => Promise<unknown>) =>
-    act.run(async () => {
-      await action()
-      onDone(said)
-    })
-  return (
-    <div class="stack tight">
       {isOneself ? (
         <p>
           Your password and your second factor are under <a href="/settings">Settings</a>.
         </p>
-      ) : (
-        <Button
-          busy={act.busy}
-          onClick={() =>
-            act.run(async () => onLink(await call('POST /api/admin/users/:id/reset-link', { params })))
-          }
-        >
-          Make a link to a new password
-        </Button>
-      )}
-      <Button
-        busy={act.busy}
-        onClick={() =>
-          run('Signed out everywhere', () => call('POST /api/admin/users/:id/sign-out', { params }))
-        }
-      >
-        Sign out everywhere
-      </Button>
-      {user.totp && !isOneself ? (
-        <Button
-          busy={act.busy}
-          onClick={() =>
-            run('The second factor is off', () => call('POST /api/admin/users/:id/totp/remove', { params }))
-          }
-        >
-          Take away the second factor
-        </Button>
       ) : null}
-      {user.status === 'active' ? (
-        <Button kind="danger" disabled={act.busy} onClick={onDisable}>
-          Disable
-        </Button>
-      ) : (
-        <Button
-          busy={act.busy}
-          onClick={() =>
-            run('The user is active', () => call('POST /api/admin/users/:id/enable', { params }))
-          }
-        >
-          Enable
-        </Button>
-      )}
-      <FailureNotice failure={act.failure} />
-    </div>
+      <div class="stack tight">
+        {me.role === 'owner' ? <Button onClick={() => setAct('role')}>Change the role</Button> : null}
+        {isOneself ? null : (
+          <Button onClick={() => setAct('reset-link')}>Make a link to a new password</Button>
+        )}
+        <Button onClick={() => setAct('sign-out')}>Sign out everywhere</Button>
+        {user.totp && !isOneself ? (
+          <Button onClick={() => setAct('totp/remove')}>Take away the second factor</Button>
+        ) : null}
+        {user.status === 'active' ? (
+          <Button kind="danger" onClick={() => setAct('disable')}>
+            Disable
+          </Button>
+        ) : (
+          <Button onClick={() => setAct('enable')}>Enable</Button>
+        )}
+      </div>
+    </Dialog>
   )
 }
 
-function ChangeRole({ user, onDone }: { user: ConsoleUser; onDone(said: string): void }) {
-  const [role, setRole] = useState<Role | 'none'>(user.role ?? 'none')
-  const revision = useRevision(user)
+/** Acts that take no more than a password, if that, by their name in the API. */
+type PlainAct = 'sign-out' | 'totp/remove' | 'disable' | 'enable'
+type UserAct = 'role' | 'reset-link' | PlainAct
+
+const WORDS: Record<PlainAct, { title(email: string): string; verb: string; done: string; what: string }> = {
+  'sign-out': {
+    title: email => `Sign ${email} out everywhere?`,
+    verb: 'Sign out',
+    done: 'Signed out everywhere',
+    what: 'They can sign in again. Keys keep working.',
+  },
+  'totp/remove': {
+    title: email => `Take away the second factor of ${email}?`,
+    verb: 'Take away',
+    done: 'The second factor is off',
+    what: 'From now on the password alone signs them in.',
+  },
+  disable: {
+    title: email => `Disable ${email}?`,
+    verb: 'Disable user',
+    done: 'The user is disabled',
+    what: 'They are signed out and cannot sign in. The account and its keys go on.',
+  },
+  enable: {
+    title: email => `Enable ${email}?`,
+    verb: 'Enable user',
+    done: 'The user is active',
+    what: 'They can sign in again.',
+  },
+}
+
+interface ActProps {
+  user: ConsoleUser
+  /** Is told what to say of it. */
+  onDone(said: string): void
+  onClose(): void
+}
+
+function Plain({ act, user, onDone, onClose }: ActProps & { act: PlainAct }) {
+  const { title, verb, done, what } = WORDS[act]
+  const [password, setPassword] = useState('')
   const change = useAction(async () => {
-    await call('PUT /api/admin/users/:id/role', {
-      params: { id: user.id },
-      body: { role: role === 'none' ? null : role, revision },
-    })
-    onDone('The role is changed')
+    const params = { id: user.id }
+    if (asksPassword(act)) await call(`POST /api/admin/users/:id/${act}`, { params, body: { password } })
+    else await call(`POST /api/admin/users/:id/${act}`, { params })
+    onDone(done)
   })
   return (
-    <Form action={change} verb="Change role">
-      <SelectField
-        label="Role"
-        value={role}
-        options={[{ value: 'none', label: 'Account holder' }, ...ROLES]}
-        onValue={setRole}
-        error={change.errorOf('role')}
-      />
-    </Form>
+    <Dialog title={title(user.email)} onClose={onClose}>
+      <Form action={change} verb={verb} danger={act === 'disable'} onCancel={onClose}>
+        <p>{what}</p>
+        {asksPassword(act) ? (
+          <OwnPassword value={password} onValue={setPassword} error={change.errorOf('password')} />
+        ) : null}
+      </Form>
+    </Dialog>
+  )
+}
+
+/** Letting in takes it, shutting out does not. */
+function asksPassword(act: PlainAct): act is 'totp/remove' | 'enable' {
+  return act === 'totp/remove' || act === 'enable'
+}
+
+function ResetLink({ user, onMade, onClose }: { user: ConsoleUser; onMade(): void; onClose(): void }) {
+  const [password, setPassword] = useState('')
+  const [link, setLink] = useState<{ url: string; mailed: boolean }>()
+  const make = useAction(async () => {
+    const input = { params: { id: user.id }, body: { password } }
+    setLink(await call('POST /api/admin/users/:id/reset-link', input))
+    onMade()
+  })
+  if (link !== undefined) {
+    return <LinkMade title="Link to a new password" url={link.url} mailed={link.mailed} onClose={onClose} />
+  }
+  return (
+    <Dialog title={`Let ${user.email} choose a new password?`} onClose={onClose}>
+      <Form action={make} verb="Make the link" onCancel={onClose}>
+        <OwnPassword value={password} onValue={setPassword} error={make.errorOf('password')} />
+      </Form>
+    </Dialog>
+  )
+}
+
+function ChangeRole({ user, onDone, onClose }: ActProps) {
+  const [texts, change] = useTexts(() => ({ role: user.role ?? ('none' as const), password: '' }))
+  const revision = useRevision(user)
+  const save = useAction(async () => {
+    const role = texts.role === 'none' ? null : texts.role
+    const body = { role, revision, password: texts.password }
+    await call('PUT /api/admin/users/:id/role', { params: { id: user.id }, body })
+    onDone('The role is changed')
+  })
+  const field = fieldsOf(texts, change, save.errorOf)
+  return (
+    <Dialog title={`The role of ${user.email}`} onClose={onClose}>
+      <Form action={save} verb="Change role" onCancel={onClose}>
+        <SelectField
+          label="Role"
+          options={[{ value: 'none', label: 'Account holder' }, ...ROLES]}
+          {...field('role')}
+        />
+        <OwnPassword {...field('password')} />
+      </Form>
+    </Dialog>
   )
 }

@@ -1,4 +1,5 @@
 import { TextField } from '../../parts/field.tsx'
+import { useUser } from '../../session.tsx'
 
 interface FieldOf {
   value: string
@@ -45,6 +46,20 @@ export function PasswordField({
 }: FieldOf & { label?: string; autoFocus?: boolean }) {
   return (
     <TextField label={label} type="password" name="password" autoComplete="current-password" {...field} />
+  )
+}
+
+/** The password of who is signed in, asked for anew. What is unseen beside it says to a password manager whose it is. */
+export function OwnPassword({
+  label = 'Your password',
+  ...field
+}: FieldOf & { label?: string; autoFocus?: boolean }) {
+  const { email } = useUser()
+  return (
+    <>
+      <PasswordField label={label} {...field} />
+      <input hidden readOnly name="email" autoComplete="username" value={email} />
+    </>
   )
 }
 
