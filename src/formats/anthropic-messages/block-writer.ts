@@ -1,7 +1,7 @@
 import { mediaWords } from '@/formats/media/media-words.ts'
 import { NO_NOTE, type PlainWriter } from '@/formats/plain/plain-text.ts'
 import { fitCallId } from '@/formats/tools/call-id.ts'
-import { wrappedInput } from '@/formats/tools/call-input.ts'
+import { inputObject, wrappedInput } from '@/formats/tools/call-input.ts'
 import type { GenerationEvent } from '@/generation/event.ts'
 import type { Signature, ToolCallKind } from '@/generation/part.ts'
 import { isJsonObject, type JsonObject } from '@/json/json.ts'
@@ -181,12 +181,13 @@ export class BlockWriter {
   #input(text: string, emit: Emit): void {
     const current = this.#current
     if (text === '' || current?.kind !== 'tool') return
-    // Free text is no JSON and becomes a member of an object, which needs all of it.
-    if (current.held.trim() === '' || current.tool === 'custom') {
+    if (current.shown) return this.#piece('tool', text, emit)
+    // Text that is no object becomes a member of one, which needs all of it.
+    if (current.tool === 'custom' || !current.held.trimStart().startsWith('{')) {
       current.held += text
       return
     }
-    if (!current.shown) this.#showTool(current, current.held, emit)
+    this.#showTool(current, current.held, emit)
     this.#piece('tool', text, emit)
   }
 
@@ -195,9 +196,7 @@ export class BlockWriter {
     if (current?.kind !== 'tool') return
     if (!current.shown) {
       if (signature !== undefined) this.#signatureBefore(signature, emit)
-      const { tool, held } = current
-      const input = tool === 'custom' ? JSON.stringify(wrappedInput(tool, held)) : held
-      this.#showTool(current, input.trim() === '' ? '{}' : input, emit)
+      this.#showTool(current, objectText(current.tool, current.held), emit)
     }
     this.#stop(emit)
     this.#forget()
@@ -255,6 +254,12 @@ export class BlockWriter {
   #forget(): void {
     this.#current = undefined
   }
+}
+
+/** The text of a call's whole input, as the object that the API has of every call: as it came, where it is one. */
+function objectText(kind: ToolCallKind, input: string): string {
+  const isObject = kind !== 'custom' && input.trim() !== '' && inputObject(kind, input) !== undefined
+  return isObject ? input : JSON.stringify(wrappedInput(kind, input))
 }
 
 /** What each kind of block calls its deltas, and the text in them. */

@@ -158,6 +158,25 @@ describe('grammar', () => {
     expect(message.content).toMatchObject([{ type: 'tool_use', input: { input: 'a "b"\n' } }])
   })
 
+  test.each([
+    [['get ', 'it'], { _raw: 'get it' }],
+    [[' ', '[1', ']'], { _raw: ' [1]' }],
+    [['"x"'], { _raw: '"x"' }],
+    [['{"x'], { _raw: '{"x' }],
+    [['{"x"', ':1}'], { x: 1 }],
+  ])('input of %j, streamed, is the object that it is in a whole answer: %j', async (pieces, expected) => {
+    const events = [
+      START,
+      toolStart(0),
+      ...pieces.map(piece => input(0, piece)),
+      toolEnd(0),
+      finish('tool-calls'),
+    ]
+    expect((await accumulate(written(events))).content).toMatchObject([{ type: 'tool_use', input: expected }])
+    const whole = anthropicMessages.encodeResponse(collect(events), replyContext({}))
+    expect(whole['content']).toMatchObject([{ input: expected }])
+  })
+
   test('blocks that are still open when the answer ends are closed', async () => {
     const message = await accumulate(
       written([
