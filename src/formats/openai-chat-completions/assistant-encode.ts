@@ -52,7 +52,8 @@ function refusalField(parts: readonly Part[], rules: TargetRules): JsonObject {
 
 /**
  * Reasoning goes back in the vendor's own entries where it made them, else as text within a tool loop: on messages
- * with calls, and on those always, so that the prompt's bytes stay the same from turn to turn. OpenAI takes none.
+ * with calls, and on those always, so that the prompt's bytes stay the same from turn to turn. OpenAI takes none, and
+ * from messages without calls the others leave it out themselves (DeepSeek, Qwen's and GLM's templates).
  */
 function reasoningFields(parts: readonly Part[], isCalling: boolean, rules: TargetRules): JsonObject {
   const thoughts = parts.filter(part => part.type === 'reasoning')
@@ -62,6 +63,10 @@ function reasoningFields(parts: readonly Part[], isCalling: boolean, rules: Targ
   }
   const details = thoughts.flatMap(thought => ownEntries(thought, rules))
   if (details.length > 0) {
+    reportLost(
+      thoughts.filter(thought => ownEntries(thought, rules).length === 0),
+      rules,
+    )
     const { blocks = [], entries = [] } = Object.groupBy(details, detail =>
       isThinkingBlock(detail) ? 'blocks' : 'entries',
     )
@@ -70,17 +75,25 @@ function reasoningFields(parts: readonly Part[], isCalling: boolean, rules: Targ
       ...(blocks.length > 0 && { thinking_blocks: blocks }),
     }
   }
-  if (!isCalling) return {}
-  const text = thoughts
-    .filter(thought => !thought.redacted)
+  const field = isCalling ? rules.vendor.reasoningField : undefined
+  const { told = [], lost = [] } = Object.groupBy(thoughts, ({ redacted }) =>
+    field === undefined || redacted ? 'lost' : 'told',
+  )
+  reportLost(lost, rules)
+  const text = told
     .map(thought => thought.texts.join('\n\n'))
     .filter(thought => thought !== '')
     .join('\n\n')
-  if (text === '' && !rules.vendor.needsReasoning) return {}
-  const { reasoningField } = rules.vendor
-  if (reasoningField !== undefined) return { [reasoningField]: text }
-  rules.losses.add('reasoningHistory')
-  return {}
+  return field === undefined || (text === '' && !rules.vendor.needsReasoning) ? {} : { [field]: text }
+}
+
+/** Notes thoughts that are left out, if they say anything; a signature of this vendor's may travel on another part. */
+function reportLost(thoughts: readonly ReasoningPart[], rules: TargetRules): void {
+  const isLost = thoughts.some(
+    ({ texts, signature }) =>
+      texts.some(text => text !== '') || (signature?.value && ownSignature(signature, rules) === undefined),
+  )
+  if (isLost) rules.losses.add('reasoningHistory')
 }
 
 function ownEntries(thought: ReasoningPart, rules: TargetRules): JsonObject[] {

@@ -1,6 +1,13 @@
 import { describe, expect, test } from 'bun:test'
 import { openaiChatCompletions } from '@/formats/openai-chat-completions/codec.ts'
-import { type MediaPart, type Part, type ReasoningPart, type Signature, textPart } from '@/generation/part.ts'
+import {
+  type MediaPart,
+  type Part,
+  type ReasoningPart,
+  reasoningPart,
+  type Signature,
+  textPart,
+} from '@/generation/part.ts'
 import type { GenerationRequest, Turn } from '@/generation/request.ts'
 import type { HostedTool } from '@/generation/tool.ts'
 import { asArray, asObject } from '@/json/json.ts'
@@ -436,6 +443,21 @@ describe('reasoning of the history', () => {
     } = asObject(asArray(body['messages'])[0]) ?? {}
     expect(rest).toEqual(fields)
     expect(losses.map(({ field }) => String(field))).toEqual(lost)
+  })
+
+  test.each([
+    ['of a message without a call', [thought('t'), textPart('x')], true],
+    [
+      'that is sealed',
+      [reasoningPart({ redacted: true, signature: { ...own, vendor: 'x' } }), call('a')],
+      true,
+    ],
+    ['of another beside entries of its own', [thought('t', own), thought('u')], true],
+    ['that says nothing', [thought(''), textPart('x')], false],
+    ['that was signed for another part', [thought('', { ...own, value: 'sig' }), textPart('x')], false],
+  ])('%s is named where it is left out', (_, parts, isLost) => {
+    const { losses } = encode({ ...requestOf({}), turns: [assistant(...parts)] }, 'm')
+    expect(losses).toEqual(isLost ? [{ field: 'reasoningHistory', name: undefined }] : [])
   })
 
   test('is not for OpenAI', () => {
