@@ -77,6 +77,8 @@ const FORMAT_ROWS: readonly (readonly string[])[] = [
     'model-edit.ts',
     'one-piece.ts',
     'output-format.ts',
+    'output-limit.ts',
+    'schema-ref.ts',
     'spelling.ts',
     'surrogates.ts',
     'untold.ts',
@@ -254,9 +256,9 @@ describe('metering is the only door to an upstream', () => {
     expect(found.filter(file => !file.startsWith('console/web/'))).toEqual([
       'console/playground.ts',
       'upstream/client.ts',
-      'upstream/media.ts',
       // Where an answer of the client's led to.
-      'upstream/redirects.ts',
+      'upstream/download.ts',
+      'upstream/media.ts',
     ])
   })
 })

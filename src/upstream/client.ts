@@ -6,6 +6,7 @@ import { AttemptHeaders, attemptHeaders } from './attempt-headers.ts'
 import { type Channel, SIMULATOR } from './channel.ts'
 import { type PoolTls, poolTls } from './connection-pools.ts'
 import { Connections, isClosedConnection, type Reach } from './connections.ts'
+import { downloadRules } from './download.ts'
 import { endpointUrl, methodOf } from './endpoint.ts'
 import { followRedirects } from './redirects.ts'
 import type { StreamedBody, UpstreamRequest } from './request.ts'
@@ -26,7 +27,7 @@ export interface ClientOptions {
 }
 
 /**
- * The client on Bun's fetch. Redirects are followed only where a request asks for it (redirects.ts), nothing is compressed
+ * The client on Bun's fetch. Redirects are followed only where a request asks for it (download.ts), nothing is compressed
  * (Bun would leave stale headers), and Bun's own limit of 6 minutes is off: the channel's timeouts rule.
  */
 export function createUpstreamClient(options: ClientOptions): UpstreamClient {
@@ -58,8 +59,9 @@ export function createUpstreamClient(options: ClientOptions): UpstreamClient {
       }
       connections.heard(channel.baseUrl)
       if (request.followsRedirects !== true) return response
-      const redirected = { channel, guard, url, headers: attemptHeaders(request), signal: attempt.signal }
-      return await followRedirects(response, redirected)
+      const headersSent = attemptHeaders(request)
+      const rules = downloadRules({ channel, guard, url, headers: headersSent, signal: attempt.signal })
+      return await followRedirects(response, url, rules)
     } catch (error) {
       guard.forget(url)
       throw connectionError(error, attempt.signal, channel)

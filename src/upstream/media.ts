@@ -1,6 +1,7 @@
 import type { Clock } from '@/clock/clock.ts'
 import { GatewayError } from '@/errors/gateway-error.ts'
 import { type AddressGuard, PrivateAddress } from './address-guard.ts'
+import { followRedirects } from './redirects.ts'
 
 /** What media are for, which decides what may stand at an address. */
 export type MediaKind = 'image' | 'document' | 'audio' | 'video'
@@ -45,7 +46,7 @@ export function createMediaFetch({ clock, guard }: { clock: Clock; guard: Addres
     )
     const signal = AbortSignal.any([stop.signal, request.signal])
     try {
-      const response = await follow(guard, request.url, signal)
+      const response = await get(guard, request.url, signal)
       const mediaType = typeOf(response, request)
       return { mediaType, bytes: await readLimited(response, request.maxBytes) }
     } catch (error) {
@@ -60,28 +61,27 @@ export function createMediaFetch({ clock, guard }: { clock: Clock; guard: Addres
   }
 }
 
-/** The answer at the end of the redirects. */
-async function follow(guard: AddressGuard, first: string, signal: AbortSignal): Promise<Response> {
-  let url = publicUrl(first)
-  for (let hops = 0; hops <= MAX_REDIRECTS; hops += 1) {
-    const dial = await guard.dialPublic(url)
-    const response = await fetch(dial.url, {
-      headers: { accept: '*/*', 'accept-encoding': 'identity', 'user-agent': 'tollgate', ...dial.headers },
-      redirect: 'manual',
-      signal,
-      ...(dial.tls === undefined ? {} : { tls: dial.tls }),
-    })
-    if (response.ok) return response
-    await response.body?.cancel()
-    const next = response.status >= 300 && response.status < 400 ? response.headers.get('location') : null
-    if (next === null) throw wrong(`answers with status ${response.status}`)
-    url = publicUrl(next, url)
-  }
-  throw wrong(`leads through more than ${MAX_REDIRECTS} redirects`)
+async function get(guard: AddressGuard, address: string, signal: AbortSignal): Promise<Response> {
+  const hop = (url: string) => getOnce(guard, publicUrl(url), signal)
+  const rules = { most: MAX_REDIRECTS, fetch: hop, lost: wrong }
+  const response = await followRedirects(await hop(address), address, rules)
+  if (response.ok) return response
+  await response.body?.cancel()
+  throw wrong(`answers with status ${response.status}`)
 }
 
-function publicUrl(text: string, base?: string): string {
-  const url = URL.canParse(text, base) ? new URL(text, base) : undefined
+async function getOnce(guard: AddressGuard, url: string, signal: AbortSignal): Promise<Response> {
+  const dial = await guard.dialPublic(url)
+  return await fetch(dial.url, {
+    headers: { accept: '*/*', 'accept-encoding': 'identity', 'user-agent': 'tollgate', ...dial.headers },
+    redirect: 'manual',
+    signal,
+    ...(dial.tls === undefined ? {} : { tls: dial.tls }),
+  })
+}
+
+function publicUrl(text: string): string {
+  const url = URL.canParse(text) ? new URL(text) : undefined
   if (url?.protocol !== 'http:' && url?.protocol !== 'https:') throw wrong('is no http or https address')
   if (url.username !== '' || url.password !== '') throw wrong('holds a user or a password')
   return url.href

@@ -1,3 +1,4 @@
+import { resolveRef } from '@/formats/schema-ref.ts'
 import { asString, isJsonObject, type JsonObject, type JsonValue } from '@/json/json.ts'
 
 /**
@@ -24,18 +25,9 @@ function isRecursive(
   if (inside || ref === undefined || refs.get(ref) === 'done') return inside
   if (ref === '#' || refs.get(ref) === 'open') return true
   refs.set(ref, 'open')
-  const recursive = isRecursive(resolve(ref, root), root, refs)
+  const recursive = isRecursive(resolveRef(root, ref), root, refs)
   refs.set(ref, 'done')
   return recursive
-}
-
-function resolve(ref: string, root: JsonObject): JsonValue | undefined {
-  let value: JsonValue | undefined = root
-  for (const segment of ref.split('/').slice(1)) {
-    if (!isJsonObject(value)) return undefined
-    value = value[segment.replaceAll('~1', '/').replaceAll('~0', '~')]
-  }
-  return value
 }
 
 function holdsMap(value: JsonValue | undefined): boolean {
