@@ -109,7 +109,7 @@ function plainType(text: string): string {
 }
 
 async function readLimited(response: Response, maxBytes: number): Promise<Uint8Array> {
-  if (Number(response.headers.get('content-length') ?? 0) > maxBytes) throw tooLarge(maxBytes)
+  if (Number(response.headers.get('content-length')) > maxBytes) throw tooLarge(maxBytes)
   const chunks: Uint8Array[] = []
   let total = 0
   for await (const chunk of response.body ?? []) {

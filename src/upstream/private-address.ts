@@ -23,7 +23,7 @@ const RANGES: readonly (readonly [string, number, 'ipv4' | 'ipv6'])[] = [
   ['::', 96, 'ipv6'], // unspecified, loopback, IPv4-compatible
   ['::ffff:0:0:0', 96, 'ipv6'], // IPv4-translated (SIIT)
   ['64:ff9b:1::', 48, 'ipv6'],
-  ['100::', 64, 'ipv6'],
+  ['100::', 63, 'ipv6'], // discard-only; the dummy prefix
   ['2001::', 23, 'ipv6'], // Teredo and protocol assignments
   ['2001:db8::', 32, 'ipv6'],
   ['2002::', 16, 'ipv6'], // 6to4

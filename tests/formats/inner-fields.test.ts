@@ -324,6 +324,11 @@ test.each<[Format, Format, JsonObject, string]>([
   expect(lost(from, to, body)).toContain(name)
 })
 
+test('how many log probabilities are told is no loss beside that of all', () => {
+  const asked = { ...gemini(), generationConfig: { responseLogprobs: true, logprobs: 2 } }
+  expect(lost(GEMINI, CHAT, asked)).toEqual(['generationConfig.responseLogprobs'])
+})
+
 describe('a field inside of another that no other format is told is a loss', () => {
   const named = CASES.map(([format, body, name]) => [format, name, body] as const)
   test.each(named)('%s: %s', (from, name, body) => {

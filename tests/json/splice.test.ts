@@ -129,6 +129,12 @@ test('items of an array go with their comma, whichever they are, and the others 
   expect(splice('{"r":[{"m":"a"}, {"m":"a"}, {"m":"a"}]}', ...both)).toBe('{"r":[{"m":"a"}, {"m":"b"}]}')
 })
 
+test('a key that can be spelled in several ways is edited at the top, and not where it stands deeper', () => {
+  const text = '{"x":{"a/b":1},"a\\/b":2}'
+  expect(splice(text, { path: ['a/b'], value: 3 })).toBe('{"x":{"a/b":1},"a\\/b":3}')
+  expect(splice(text, { path: ['a/b'], value: 3 }, edit('y', 4))).toBe('{"x":{"a/b":1},"a\\/b":3,"y":4}')
+})
+
 test('applies edits one after another', () => {
   expect(splice('{"a":0}', edit('a', 1), edit('a', 2))).toBe('{"a":2}')
   expect(splice('{"a":0}', edit('a', { x: 1 }), edit('a.b.c', 2))).toBe('{"a":{"x":1,"b":{"c":2}}}')

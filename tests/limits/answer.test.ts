@@ -26,6 +26,7 @@ const taken = (share: number) => ({
 test.each([
   [1, 58, 8],
   [4, 13, 0],
+  [7, 6, 0],
   [100, 0, 0],
 ])(
   'what remains of a limit that %p processes share is what this one may still let in',

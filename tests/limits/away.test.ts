@@ -239,6 +239,21 @@ describe('while Redis is away', () => {
   })
 })
 
+test('slots that Redis did not free when it was told to are freed with the next renewal, and then it is settled', async () => {
+  const { limiter, redis, clock, settle } = await rig()
+  const { lease } = granted(await limiter.take(ask({ id: 'ended' })))
+  redis.behaviour = 'fails'
+  await limiter.end(lease, 1)
+  redis.behaviour = 'works'
+  expect(limiter.isDegraded).toBe(false)
+  const before = redis.count('release')
+  for (const expected of [before + 1, before + 1]) {
+    clock.advance(10_000)
+    await settle()
+    expect(redis.count('release')).toBe(expected)
+  }
+})
+
 describe('what was let in without Redis', () => {
   test('is told to it when it is back, less what was given back', async () => {
     const { limiter, redis, clock, settle } = await rig()

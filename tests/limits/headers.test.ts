@@ -47,6 +47,23 @@ test('tells them by the IETF draft on every surface, and by nothing else on gemi
   })
 })
 
+test('of two limits with as much left tells the smaller one, whichever comes first', () => {
+  const [large, small] = [900, 600].map(limit => ({
+    scope: 'key' as const,
+    kind: 'requests' as const,
+    limit,
+    remaining: 5,
+    resetMs: 0,
+  }))
+  if (large === undefined || small === undefined) throw new Error('two limits')
+  for (const limits of [
+    [large, small],
+    [small, large],
+  ]) {
+    expect(limitHeaders('chat', limits, NOW)['x-ratelimit-limit-requests']).toBe('600')
+  }
+})
+
 test('tells nothing where nothing is limited', () => {
   expect(limitHeaders('chat', [], NOW)).toEqual({})
 })
@@ -60,6 +77,8 @@ test.each([
   [59_999, '59.999s'],
   [90_000, '1m30s'],
   [360_000, '6m0s'],
+  [3_599_000, '59m59s'],
+  [3_660_500, '1h1m0.5s'],
   [21_600_000, '6h0m0s'],
 ])('writes %d ms as OpenAI does: %s', (ms, text) => {
   expect(openaiDuration(ms)).toBe(text)

@@ -91,6 +91,14 @@ describe.each(FORMATS)('the name of a conversation in %s', format => {
     ['nothing of the expected kind', { messages: 7, input: 7, system: 7, contents: 7 }],
     ['nulls', { messages: [null], input: [null], system: null, contents: [null] }],
     [
+      'nulls deeper',
+      {
+        messages: [{ role: 'user', content: [null, { text: null }] }],
+        input: [{ role: 'user', content: [null, { text: null }] }],
+        contents: [{ parts: [null, { text: null }] }],
+      },
+    ],
+    [
       'a message without content',
       { messages: [{ role: 'user' }], input: [{}], contents: [{ role: 'user' }] },
     ],
@@ -139,7 +147,8 @@ describe('what tells a conversation', () => {
   test('not the cache marks, nor whether a text is a part', () => {
     const user = (content: JsonObject['content']) => nameOf({ messages: [{ role: 'user', content }] })
     const part = { type: 'text', text: 'hello' }
-    expect(user([{ ...part, cache_control: { type: 'ephemeral' } }])).toBe(user([part]))
+    expect(user([{ ...part, cache_control: { type: 'ephemeral', ttl: '1h' } }])).toBe(user([part]))
+    expect(user([{ ...part, prompt_cache_breakpoint: { mode: 'explicit' } }])).toBe(user([part]))
     expect(user('hello')).toBe(user([part]))
   })
 

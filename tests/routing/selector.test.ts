@@ -97,6 +97,25 @@ test.each([
   },
 )
 
+test('formats that are alike come before the others, whoever asks', () => {
+  const formats = ['anthropic-messages', 'openai-responses', 'gemini-generate-content'] as const
+  const routes = formats.map((format, index) => routeOf(channelOf(index, { format })))
+  const { selector } = underTest(routes)
+  const firstFor = (session: number) => {
+    const { ready } = selector.select(routes, {
+      accountId: 1,
+      model: 'm',
+      format: 'openai-chat-completions',
+      alike: ['openai-chat-completions', 'openai-responses'],
+      headers: new Headers({ 'session-id': String(session) }),
+      body: {},
+    })
+    return ready[0]?.route.channel.format
+  }
+  const first = new Set(Array.from({ length: 20 }, (_, session) => firstFor(session)))
+  expect([...first]).toEqual(['openai-responses'])
+})
+
 test('a conversation whose preferred channel is full goes elsewhere and comes back', () => {
   const routes = [routeOf(channelOf(1, { maxConcurrent: 1 })), routeOf(channelOf(2), { priority: 1 })]
   const { selector, select } = underTest(routes)

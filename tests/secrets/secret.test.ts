@@ -1,5 +1,5 @@
 import { afterAll, expect, test } from 'bun:test'
-import { mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { loadSecret } from '@/secrets/secret.ts'
@@ -15,6 +15,7 @@ test('is made once, readable by its owner only, and is the same afterwards', () 
   expect(Buffer.byteLength(secret)).toBeGreaterThanOrEqual(32)
   expect(loadSecret(embedded(dataDir))).toBe(secret)
   expect(statSync(join(dataDir, 'secret')).mode & 0o777).toBe(0o600)
+  expect(statSync(dataDir).mode & 0o777).toBe(0o700)
   expect(readdirSync(dataDir)).toEqual(['secret'])
 })
 
@@ -28,8 +29,23 @@ test('must be given when the database is shared', () => {
   expect(() => loadSecret(settings)).toThrow('TOLLGATE_SECRET is not set')
 })
 
-test('must not be short', () => {
-  expect(() => loadSecret({ ...embedded(root), secret: 'short' })).toThrow('TOLLGATE_SECRET is 5 bytes long')
+test('must not be shorter than 32 bytes, wherever it is from', () => {
+  const given = (length: number) => loadSecret({ ...embedded(root), secret: 'ä'.repeat(length / 2) })
+  expect(Buffer.byteLength(given(32))).toBe(32)
+  expect(() => given(30)).toThrow('TOLLGATE_SECRET is 30 bytes long')
+  writeFileSync(join(root, 'secret'), 'typed\n')
+  expect(() => loadSecret(embedded(root))).toThrow(`${join(root, 'secret')} is 5 bytes long`)
+})
+
+test.each([
+  ['cannot be read', (path: string) => mkdirSync(path)],
+  ['cannot be made', (path: string) => symlinkSync('nowhere', path)],
+])('is not replaced by another one where it %s', (why, place) => {
+  const dataDir = join(root, why)
+  mkdirSync(dataDir)
+  place(join(dataDir, 'secret'))
+  expect(() => loadSecret(embedded(dataDir))).toThrow(`${join(dataDir, 'secret')} ${why}`)
+  expect(readdirSync(dataDir)).toEqual(['secret'])
 })
 
 test('is one and the same for processes that start together', async () => {

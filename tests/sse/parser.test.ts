@@ -128,6 +128,11 @@ describe('an event read by itself', () => {
     expect(readEvent(text)).toEqual(event)
   })
 
+  test.each(['data: 1\n2', 'data: 1\n', 'data: 1', 'event: a\n\n', 'data: \n\n', 'data: 1\ndata: 2\n\n'])(
+    '%j is left to a parser',
+    text => expect(readEvent(text)).toBeUndefined(),
+  )
+
   test('whatever it is, it says what a parser says, or nothing', () => {
     const pieces = [
       'data: ',

@@ -1,12 +1,11 @@
 import { describe, expect, test } from 'bun:test'
-import { createServer } from 'node:https'
-import { join } from 'node:path'
 import { channelOf } from '#tests/routing/channels.ts'
 import { manualClock } from '#tests/support/manual-clock.ts'
 import { scriptedUpstream } from '#tests/support/upstreams/upstream.ts'
 import { GatewayError } from '@/errors/gateway-error.ts'
 import { createAddressGuard, type Lookup, usesProxy } from '@/upstream/address-guard.ts'
 import { isPrivateAddress } from '@/upstream/private-address.ts'
+import { PINNED_NAME, servePinned } from './pinned-server.ts'
 
 describe('an address is private', () => {
   test.each([
@@ -59,18 +58,48 @@ describe('an address is private', () => {
     expect(isPrivateAddress(address)).toBe(true)
   })
 
-  test.each([
-    '8.8.8.8',
-    '172.15.255.255',
-    '172.32.0.1',
-    '100.128.0.1',
-    '168.63.129.17',
-    '2606:4700::1111',
-    '2001:4860:4860::8888',
-    '::ffff:8.8.8.8',
-    '64:ff9b::808:808',
-  ])('and %s is not', address => {
-    expect(isPrivateAddress(address)).toBe(false)
+  test.each(['8.8.8.8', '2606:4700::1111', '2001:4860:4860::8888', '::ffff:8.8.8.8', '64:ff9b::808:808'])(
+    'and %s is not',
+    address => {
+      expect(isPrivateAddress(address)).toBe(false)
+    },
+  )
+
+  /** The address before, the first, the last and the one after; undefined: there is none, or it is private as well. */
+  const edges: readonly (readonly [string | undefined, string, string, string | undefined])[] = [
+    [undefined, '0.0.0.0', '0.255.255.255', '1.0.0.0'],
+    ['9.255.255.255', '10.0.0.0', '10.255.255.255', '11.0.0.0'],
+    ['100.63.255.255', '100.64.0.0', '100.127.255.255', '100.128.0.0'],
+    ['126.255.255.255', '127.0.0.0', '127.255.255.255', '128.0.0.0'],
+    ['168.63.129.15', '168.63.129.16', '168.63.129.16', '168.63.129.17'],
+    ['169.253.255.255', '169.254.0.0', '169.254.255.255', '169.255.0.0'],
+    ['172.15.255.255', '172.16.0.0', '172.31.255.255', '172.32.0.0'],
+    ['191.255.255.255', '192.0.0.0', '192.0.0.255', '192.0.1.0'],
+    ['192.0.1.255', '192.0.2.0', '192.0.2.255', '192.0.3.0'],
+    ['192.88.98.255', '192.88.99.0', '192.88.99.255', '192.88.100.0'],
+    ['192.167.255.255', '192.168.0.0', '192.168.255.255', '192.169.0.0'],
+    ['198.17.255.255', '198.18.0.0', '198.19.255.255', '198.20.0.0'],
+    ['198.51.99.255', '198.51.100.0', '198.51.100.255', '198.51.101.0'],
+    ['203.0.112.255', '203.0.113.0', '203.0.113.255', '203.0.114.0'],
+    ['223.255.255.255', '224.0.0.0', '255.255.255.255', undefined],
+    [undefined, '::', '::ffff:ffff', '::1:0:0'],
+    ['::fffe:ffff:ffff:ffff', '::ffff:0:0:0', '::ffff:0:ffff:ffff', '::ffff:1:0:0'],
+    ['64:ff9b:0:ffff::', '64:ff9b:1::', '64:ff9b:1:ffff:ffff:ffff:ffff:ffff', '64:ff9b:2::'],
+    ['ff:ffff::', '100::', '100:0:0:1:ffff:ffff:ffff:ffff', '100:0:0:2::'],
+    ['2000:ffff::', '2001::', '2001:1ff:ffff:ffff:ffff:ffff:ffff:ffff', '2001:200::'],
+    ['2001:db7:ffff::', '2001:db8::', '2001:db8:ffff:ffff:ffff:ffff:ffff:ffff', '2001:db9::'],
+    ['2001:ffff::', '2002::', '2002:ffff:ffff:ffff:ffff:ffff:ffff:ffff', '2003::'],
+    ['3ffe:ffff::', '3fff::', '3fff:fff:ffff:ffff:ffff:ffff:ffff:ffff', '3fff:1000::'],
+    ['5eff:ffff::', '5f00::', '5f00:ffff:ffff:ffff:ffff:ffff:ffff:ffff', '5f01::'],
+    ['fbff:ffff::', 'fc00::', 'fdff:ffff:ffff:ffff:ffff:ffff:ffff:ffff', 'fe00::'],
+    ['fe7f:ffff::', 'fe80::', 'feff:ffff:ffff:ffff:ffff:ffff:ffff:ffff', undefined],
+    [undefined, 'ff00::', 'ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff', undefined],
+  ]
+  test.each(edges)('from edge to edge: %s | %s to %s | %s', (before, first, last, after) => {
+    expect([first, last].map(isPrivateAddress)).toEqual([true, true])
+    for (const outside of [before, after]) {
+      if (outside !== undefined) expect(isPrivateAddress(outside)).toBe(false)
+    }
   })
 })
 
@@ -85,6 +114,11 @@ function guard(addresses: Record<string, readonly string[]>, more: { proxied?: b
   }
   return { clock, asked, addresses, ...createAddressGuard({ clock, lookup, ...more }) }
 }
+
+test("the system's resolver is asked for a name, and all that it says is judged", async () => {
+  const { dialPublic } = createAddressGuard({ clock: manualClock() })
+  await expect(dialPublic('http://localhost/')).rejects.toThrow(/localhost is at (?:127\.|::1)/)
+})
 
 const PUBLIC = channelOf(1)
 const PRIVATE = channelOf(2, { allowPrivate: true })
@@ -212,45 +246,28 @@ test('behind a proxy names are left to it, and addresses are judged still', asyn
   expect(await dial(PUBLIC, 'https://api.example/')).toMatchObject({ url: 'https://api.example/' })
   await expect(dial(PUBLIC, 'https://10.0.0.1/')).rejects.toThrow('could not be reached')
   expect(asked).toEqual([])
-  expect([usesProxy({}), usesProxy({ HTTP_PROXY: '' }), usesProxy({ https_proxy: 'http://p' })]).toEqual([
-    false,
-    false,
-    true,
-  ])
+  expect([usesProxy({}), usesProxy({ HTTP_PROXY: '' })]).toEqual([false, false])
+  for (const name of ['HTTP_PROXY', 'HTTPS_PROXY', 'http_proxy', 'https_proxy']) {
+    expect(usesProxy({ [name]: 'http://p' })).toBe(true)
+  }
 })
 
 describe("what Bun's fetch makes of a pinned address", () => {
-  const name = 'api.example.test'
-
   test('the upstream sees its own name', async () => {
     const upstream = scriptedUpstream(({ headers }) => new Response(headers.get('host')))
     const { port } = new URL(upstream.url)
-    const response = await fetch(`http://127.0.0.1:${port}/`, { headers: { host: `${name}:${port}` } })
-    expect(await response.text()).toBe(`${name}:${port}`)
+    const host = `${PINNED_NAME}:${port}`
+    const response = await fetch(`http://127.0.0.1:${port}/`, { headers: { host } })
+    expect(await response.text()).toBe(host)
     await upstream.stop()
   })
 
   test('SNI and the check of the certificate go by the name, and connections are used again', async () => {
-    const read = (file: string) => Bun.file(join(import.meta.dir, file)).text()
-    const [key, cert] = await Promise.all([read('pinned.key.pem'), read('pinned.cert.pem')])
-    let connections = 0
-    const names = new Set<unknown>()
-    const server = createServer({ key, cert }, (request, response) => {
-      response.end(request.headers.host)
-    })
-    server.on('secureConnection', socket => {
-      connections += 1
-      names.add('servername' in socket ? socket.servername : undefined)
-    })
-    const { promise, resolve } = Promise.withResolvers<void>()
-    server.listen(0, '127.0.0.1', resolve)
-    await promise
-    const address = server.address()
-    const port = typeof address === 'object' && address !== null ? address.port : 0
+    const server = await servePinned((request, response) => response.end(request.headers.host))
     const ask = (serverName: string) =>
-      fetch(`https://127.0.0.1:${port}/`, { headers: { host: name }, tls: { ca: cert, serverName } })
-    for (let count = 0; count < 3; count += 1) expect(await (await ask(name)).text()).toBe(name)
-    expect([connections, ...names]).toEqual([1, name])
+      fetch(server.url, { headers: { host: PINNED_NAME }, tls: server.tlsOf(serverName) })
+    for (let count = 0; count < 3; count += 1) expect(await (await ask(PINNED_NAME)).text()).toBe(PINNED_NAME)
+    expect([server.connections, ...server.names]).toEqual([1, PINNED_NAME])
     await expect(ask('other.example.test')).rejects.toThrow('ALTNAME')
     server.close()
   })

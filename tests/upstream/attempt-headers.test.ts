@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 import { channelOf } from '#tests/routing/channels.ts'
+import { withoutSent } from '@/telemetry/sent-credentials.ts'
 import type { Dial } from '@/upstream/address-guard.ts'
 import { AttemptHeaders, attemptHeaders } from '@/upstream/attempt-headers.ts'
 import type { UpstreamRequest } from '@/upstream/request.ts'
@@ -58,4 +59,34 @@ test("the operator's word for a channel is the last, the key comes before what t
   expect(secret && attemptHeaders(secret)).toMatchObject({ authorization: 'Bearer one' })
   const [named] = [...requests()].filter(({ channel }) => channel === team)
   expect(named && attemptHeaders(named)).toMatchObject({ 'User-Agent': 'ours', 'x-team': 'a' })
+})
+
+test.each([
+  ['nothing', undefined, {}],
+  ['a body', bodies[1], { 'content-type': 'application/json' }],
+  ['a body that flows', bodies[2], { 'content-type': 'application/json', 'content-length': '7' }],
+] as const)('beside %s it is said what is sent and what is wanted', (_, body, content) => {
+  const call = { kind: 'generate', model: 'm', stream: true } as const
+  const request = { channel: chat, key: undefined, body, headers: usual, attempt: new AbortController() }
+  const always = { 'accept-encoding': 'identity', 'user-agent': 'tollgate', ...usual, ...content }
+  expect(attemptHeaders({ ...request, call })).toEqual({ ...always, accept: 'text/event-stream' })
+  const whole = { ...call, stream: false }
+  expect(attemptHeaders({ ...request, call: whole })).toEqual({ ...always, accept: 'application/json' })
+})
+
+test('what an upstream learns that is secret is known when it says it again', () => {
+  const headers = {
+    'X-Api-Token': 'a-token-of-the-operator',
+    Cookie: 'Bearer another-of-the-operator',
+    'x-team': 'the-name-of-a-team',
+  }
+  const [request] = requests()
+  if (request === undefined) throw new Error('no request')
+  attemptHeaders({
+    ...request,
+    key: { id: 1, secret: 'a-key-of-the-channel' },
+    channel: { ...chat, headers },
+  })
+  const said = 'a-token-of-the-operator another-of-the-operator a-key-of-the-channel the-name-of-a-team'
+  expect(withoutSent(said, '*')).toBe('* * * the-name-of-a-team')
 })

@@ -1,11 +1,10 @@
 import { describe, expect, test } from 'bun:test'
-import { createServer } from 'node:https'
-import { join } from 'node:path'
 import { channelOf } from '#tests/routing/channels.ts'
 import { systemClock } from '@/clock/clock.ts'
 import { type AddressGuard, createAddressGuard } from '@/upstream/address-guard.ts'
 import { createUpstreamClient } from '@/upstream/client.ts'
 import { ConnectionPools, poolTls } from '@/upstream/connection-pools.ts'
+import { PINNED_NAME, servePinned } from './pinned-server.ts'
 
 describe('connection pools', () => {
   test('are taken from the lowest on, 64 attempts to each, and again when they are free', () => {
@@ -35,33 +34,21 @@ describe('connection pools', () => {
   })
 })
 
-const name = 'api.example.test'
-
-/** An upstream that answers when `size` requests wait, and counts connections. */
+/** An upstream that answers when `size` requests wait. */
 async function upstreamOf(size: number) {
-  const read = (file: string) => Bun.file(join(import.meta.dir, file)).text()
-  const [key, cert] = await Promise.all([read('pinned.key.pem'), read('pinned.cert.pem')])
   const waiting: (() => void)[] = []
-  const seen = { connections: 0 }
-  const server = createServer({ key, cert }, (request, response) => {
+  const server = await servePinned((request, response) => {
     request.resume()
     waiting.push(() => response.end('{}'))
     if (waiting.length === size) for (const answer of waiting.splice(0)) answer()
   })
-  server.on('secureConnection', () => {
-    seen.connections += 1
-  })
-  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
-  const address = server.address()
-  const port = typeof address === 'object' && address !== null ? address.port : 0
-  const tlsOf = (serverName: string) => ({ serverName, ca: cert })
   const guard = (serverName: string): AddressGuard => ({
     ...createAddressGuard({ clock: systemClock }),
-    recall: (_, url) => ({ url, headers: { host: name }, tls: tlsOf(serverName) }),
+    recall: (_, url) => ({ url, headers: { host: PINNED_NAME }, tls: server.tlsOf(serverName) }),
   })
   const timeouts = { connectMs: 10_000, firstByteMs: 10_000, idleMs: 10_000 }
-  const channel = channelOf(1, { baseUrl: `https://127.0.0.1:${port}`, timeouts })
-  const ask = async (pool: number, serverName = name) => {
+  const channel = channelOf(1, { baseUrl: server.url, timeouts })
+  const ask = async (pool: number, serverName = PINNED_NAME) => {
     const client = clients.get(serverName) ?? newClient(guard(serverName))
     clients.set(serverName, client)
     const response = await client({
@@ -76,7 +63,7 @@ async function upstreamOf(size: number) {
     return response.text()
   }
   const clients = new Map<string, ReturnType<typeof newClient>>()
-  return { seen, ask, stop: () => server.close() }
+  return { server, ask }
 }
 
 function newClient(guard: AddressGuard) {
@@ -84,7 +71,7 @@ function newClient(guard: AddressGuard) {
 }
 
 test('200 requests at once, again and again, open no more connections than 200', async () => {
-  const { seen, ask, stop } = await upstreamOf(200)
+  const { server, ask } = await upstreamOf(200)
   const pools = new ConnectionPools()
   const one = async () => {
     const pool = pools.take()
@@ -92,15 +79,15 @@ test('200 requests at once, again and again, open no more connections than 200',
     pools.free(pool)
   }
   for (let round = 0; round < 3; round += 1) await Promise.all(Array.from({ length: 200 }, one))
-  expect(seen.connections).toBe(200)
-  stop()
+  expect(server.connections).toBe(200)
+  server.close()
 })
 
 test.each([0, 1, 63])('on pool %d a certificate is held to its name', async pool => {
-  const { ask, stop } = await upstreamOf(1)
+  const { server, ask } = await upstreamOf(1)
   expect(await ask(pool)).toBe('{}')
   await expect(ask(pool, 'other.example.test')).rejects.toMatchObject({
     detail: expect.stringContaining('ALTNAME'),
   })
-  stop()
+  server.close()
 })

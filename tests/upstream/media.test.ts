@@ -4,6 +4,7 @@ import { fedStream, type Script, scriptedUpstream, until } from '#tests/support/
 import { GatewayError } from '@/errors/gateway-error.ts'
 import { type AddressGuard, createAddressGuard, type Lookup } from '@/upstream/address-guard.ts'
 import { createMediaFetch, MEDIA_MS, type MediaRequest } from '@/upstream/media.ts'
+import { PINNED_NAME, servePinned } from './pinned-server.ts'
 
 const PIXEL = new Uint8Array([0x89, 0x50, 0x4e, 0x47])
 const image = (body: string | Uint8Array<ArrayBuffer> = PIXEL, type = 'image/png') =>
@@ -36,14 +37,12 @@ function guardWith(lookup: Lookup): AddressGuard {
 
 function get(url: string, more: Partial<MediaRequest> = {}, lookup = inside, clock = manualClock()) {
   const fetchMedia = createMediaFetch({ clock, guard: guardWith(lookup) })
-  return fetchMedia({
-    url,
-    kind: 'image',
-    mediaType: undefined,
-    maxBytes: 1_000,
-    signal: new AbortController().signal,
-    ...more,
-  })
+  return fetchMedia({ ...imageAt(url), ...more })
+}
+
+function imageAt(url: string): MediaRequest {
+  const { signal } = new AbortController()
+  return { url, kind: 'image', mediaType: undefined, maxBytes: 1_000, signal }
 }
 
 async function refusal(fetched: Promise<unknown>): Promise<GatewayError> {
@@ -63,6 +62,21 @@ test('what stands at a public address is fetched, with its type', async () => {
     bytes: Buffer.from(PIXEL),
   })
   expect(server.seen[0]).toMatchObject({ method: 'GET', path: '/a.png', query: '?size=1' })
+})
+
+test('what stands behind TLS is asked for, and its certificate checked, under the name that the caller gave', async () => {
+  const pinned = await servePinned((_, response) =>
+    response.setHeader('content-type', 'image/png').end(PIXEL),
+  )
+  const ask = (serverName: string) => {
+    const dialPublic = async () => ({ url: pinned.url, headers: {}, tls: pinned.tlsOf(serverName) })
+    const guard = { ...createAddressGuard({ clock: manualClock() }), dialPublic }
+    return createMediaFetch({ clock: manualClock(), guard })(imageAt(`https://${serverName}/`))
+  }
+  expect((await ask(PINNED_NAME)).bytes).toEqual(Buffer.from(PIXEL))
+  expect([...pinned.names]).toEqual([PINNED_NAME])
+  expect((await refusal(ask('other.example.test'))).detail).toContain('ALTNAME')
+  pinned.close()
 })
 
 test('nothing of the caller or the operator is sent along', async () => {
@@ -133,22 +147,31 @@ test.each([
   ['gopher://public.example/', 'no http or https'],
   ['not an address', 'no http or https'],
   ['http://user:secret@public.example/', 'user or a password'],
+  ['http://user@public.example/', 'user or a password'],
 ])('%s is refused', async (url, why) => {
   expect((await refusal(get(url))).message).toContain(why)
   expect(server.seen).toHaveLength(0)
 })
 
 describe('what is there', () => {
+  const elsewhere = (status: number) => new Response('no', { status, headers: { location: '/b' } })
+
   test.each([
     ['a page', 'image', image('<html>', 'text/html'), 'is text/html and not image'],
     ['a page as a document', 'document', image('<html>', 'text/html'), 'is text/html and not document'],
     ['another kind', 'audio', image(), 'is image/png and not audio'],
     ['nothing', 'image', image(''), 'is empty'],
     ['an error', 'image', new Response('no', { status: 404 }), 'answers with status 404'],
+    ['an error that leads on', 'image', elsewhere(400), 'answers with status 400'],
     ['more than it says it may be', 'image', image(new Uint8Array(1_001)), 'larger than the 1000 bytes'],
   ] as const)('%s: refused', async (_, kind, response, why) => {
     script = () => response
     expect((await refusal(get('http://public.example/a', { kind }))).message).toContain(why)
+  })
+
+  test('as much as is allowed is taken', async () => {
+    script = () => image(new Uint8Array(1_000))
+    expect((await get('http://public.example/a')).bytes).toHaveLength(1_000)
   })
 
   test('more than is allowed is given up on the way, whatever length it claims', async () => {
@@ -160,8 +183,11 @@ describe('what is there', () => {
     expect((await refusal(fetched)).message).toContain('larger than the 1000 bytes')
   })
 
-  test('bytes of no stated type are what the caller says they are', async () => {
-    script = () => image(PIXEL, 'application/octet-stream')
+  test.each([
+    ['of no stated type', () => new Response(PIXEL)],
+    ['of any type', () => image(PIXEL, 'application/octet-stream')],
+  ])('bytes %s are what the caller says they are', async (_, answer) => {
+    script = answer
     expect((await get('http://public.example/a', { mediaType: 'image/png' })).mediaType).toBe('image/png')
     await refusal(get('http://public.example/a'))
   })

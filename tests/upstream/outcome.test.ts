@@ -69,6 +69,24 @@ describe('edge 85: a refusal of our own key is no 401 of the caller', () => {
   })
 })
 
+describe('what the caller may be told of a complaint', () => {
+  const complaint = { message: 'm', code: undefined, param: 'temperature', retryAfterMs: undefined }
+
+  test.each([400, 404, 405, 406, 409, 410, 413, 414, 415, 416, 422, 431, 451])(
+    'a %i is about the request: it goes back as it is, and nobody else is asked',
+    status => {
+      const error = judge({ status, ...complaint })
+      expect(error).toMatchObject({ kind: 'upstream_rejected', status, retry: 'never', message: 'm' })
+      expect(error).toMatchObject({ code: 'invalid_request', param: 'temperature' })
+    },
+  )
+
+  test.each([408, 418, 421, 425, 500, 501, 502, 504, 520])('a %i is a failure of the upstream', status => {
+    const error = judge({ status, ...complaint })
+    expect(error).toMatchObject({ kind: 'upstream_error', status: 502, retry: 'next-channel' })
+  })
+})
+
 test.each([429, 503, 500])('a wait that no vendor can mean is a day in a %d', status => {
   const complaint = { message: 'm', code: undefined, param: undefined, retryAfterMs: 1e22 }
   expect(judge({ status, ...complaint }).retryAfterMs).toBe(24 * 60 * 60 * 1000)

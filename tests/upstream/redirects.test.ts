@@ -1,21 +1,21 @@
 import { afterAll, expect, test } from 'bun:test'
-import { scriptedUpstream } from '#tests/support/upstreams/upstream.ts'
+import { scriptedUpstream, until } from '#tests/support/upstreams/upstream.ts'
 import { systemClock } from '@/clock/clock.ts'
 import type { AddressGuard } from '@/upstream/address-guard.ts'
 import type { Channel } from '@/upstream/channel.ts'
 import { createUpstreamClient } from '@/upstream/client.ts'
 import { downloadRules } from '@/upstream/download.ts'
 import { followRedirects } from '@/upstream/redirects.ts'
+import { PINNED_NAME, servePinned } from './pinned-server.ts'
 
 const store = scriptedUpstream(({ path, headers }) =>
-  path === '/again'
-    ? Response.redirect(`${vendor.url}/v1beta/files/end`, 302)
-    : new Response(`film ${headers.get('range') ?? ''}`),
+  path === '/never' ? new Promise<Response>(() => {}) : new Response(`film ${headers.get('range') ?? ''}`),
 )
 const vendor = scriptedUpstream(({ path, query }) => {
   const to = new URLSearchParams(query).get('to') ?? path.replace('/v1beta/files/', '')
   if (path.endsWith('/end')) return new Response('end')
   if (to.startsWith('elsewhere')) return Response.redirect(`${store.url}/film`, 302)
+  if (to.startsWith('slow')) return Response.redirect(`${store.url}/never`, 302)
   if (to.startsWith('inside')) return Response.redirect('http://10.0.0.1/film', 302)
   if (to.startsWith('file'))
     return new Response(null, { status: 302, headers: { location: 'file:///etc/passwd' } })
@@ -56,7 +56,10 @@ const channel: Channel = {
 
 const client = createUpstreamClient({ clock: systemClock, guard, simulatorUrl: () => '' })
 
-function download(id: string, followsRedirects = true): Promise<Response> {
+/** What every byte of a file is asked for with. */
+const ASKED = { range: 'bytes=0-9', accept: '*/*', 'if-range': '"tag"', 'user-agent': 'a player' }
+
+function download(id: string, followsRedirects = true, attempt = new AbortController()): Promise<Response> {
   vendor.seen.length = 0
   store.seen.length = 0
   return client({
@@ -64,8 +67,8 @@ function download(id: string, followsRedirects = true): Promise<Response> {
     key: { id: 1, secret: 'upstream-key' },
     call: { kind: 'file-download', model: 'veo', stream: false, id },
     body: undefined,
-    headers: { range: 'bytes=0-9', accept: '*/*' },
-    attempt: new AbortController(),
+    headers: ASKED,
+    attempt,
     followsRedirects,
   })
 }
@@ -75,7 +78,7 @@ test('goes to another host without key and headers of the channel', async () => 
   const [seen] = store.seen
   expect(seen?.headers.get('x-goog-api-key')).toBeNull()
   expect(seen?.headers.get('x-team')).toBeNull()
-  expect(seen?.headers.get('accept')).toBe('*/*')
+  for (const [header, value] of Object.entries(ASKED)) expect(seen?.headers.get(header)).toBe(value)
 })
 
 test('brings the key again to the origin of the channel', async () => {
@@ -93,6 +96,29 @@ test.each(['inside', 'file', 'nothing', 'loop'])('ends a redirect that leads to 
 test('asks a host that leads in circles six times in all', async () => {
   await expect(download('loop')).rejects.toThrow('more than 5 redirects')
   expect(vendor.seen).toHaveLength(6)
+})
+
+test('is not waited for any longer when the caller leaves on the way', async () => {
+  const attempt = new AbortController()
+  const downloaded = download('slow', true, attempt)
+  await until(() => store.seen.length === 1)
+  attempt.abort(new Error('left'))
+  await expect(downloaded).rejects.toThrow('left')
+})
+
+test('a host behind TLS is held to its own name', async () => {
+  const pinned = await servePinned((_, response) => response.end('film'))
+  const follow = (serverName: string) => {
+    const dialPublic = async () => ({ url: pinned.url, headers: {}, tls: pinned.tlsOf(serverName) })
+    const first = Response.redirect(`https://${serverName}/film`, 302)
+    const { signal } = new AbortController()
+    const { url } = vendor
+    const rules = downloadRules({ channel, guard: { ...guard, dialPublic }, url, headers: {}, signal })
+    return followRedirects(first, url, rules).then(response => response.text())
+  }
+  expect(await follow(PINNED_NAME)).toBe('film')
+  await expect(follow('other.example.test')).rejects.toThrow('ALTNAME')
+  pinned.close()
 })
 
 test('what was fetched over TLS is not fetched on without', async () => {

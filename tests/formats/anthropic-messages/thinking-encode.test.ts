@@ -286,6 +286,10 @@ describe('structured output', () => {
       'a map with free keys',
       { type: 'object', properties: { by: { type: 'object', additionalProperties: { type: 'string' } } } },
     ],
+    [
+      'a map as one of several things',
+      { type: 'object', properties: { by: { anyOf: [{ type: 'null' }, { additionalProperties: true }] } } },
+    ],
   ])('by a forced tool where the schema holds %s, which the format cannot', (_what, schema) => {
     const asked = encode({ output: { ...output, schema } })
     expect(asked.body['output_config']).toBeUndefined()

@@ -584,6 +584,14 @@ describe('parts', () => {
     expect(messagesOf(turns)).toEqual([{ role: 'assistant', content: 'No.' }])
   })
 
+  test('what was said aloud is named to who said it', () => {
+    const format = 'openai-chat-completions'
+    const part: Part = { type: 'opaque', format, name: 'audio', value: { id: 'audio_1' } }
+    const turns = [assistant(part)]
+    expect(messagesOf(turns)).toEqual([{ role: 'assistant', content: null, audio: { id: 'audio_1' } }])
+    expect(encode({ ...requestOf({}), turns }).losses).toEqual([])
+  })
+
   test('what only another format knows is a loss by its name', () => {
     const part: Part = { type: 'opaque', format: 'openai-responses', name: 'mcp_call', value: {} }
     const { losses } = encode({

@@ -55,3 +55,14 @@ test('a probe that is answered after the end tells nobody', async () => {
   await answered()
   expect(told).toEqual(['open'])
 })
+
+test('a call is under way until it is answered, or fails', async () => {
+  const { circuit } = openCircuit()
+  const [good, bad] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  const calls = Promise.allSettled([circuit.call(() => good.promise), circuit.call(() => bad.promise)])
+  expect(circuit.underWay).toBe(2)
+  good.resolve()
+  bad.reject(new Error('refused'))
+  await calls
+  expect(circuit.underWay).toBe(0)
+})

@@ -107,7 +107,7 @@ describe('opening', () => {
     const { attempt, pauseMs, view } = underTest()
     expect(attempt(pause(cause))).toEqual({ cause, pauseMs: firstMs, reason: 'no' })
     expect(pauseMs()).toBe(firstMs)
-    expect(view()).toMatchObject({ state: 'open', cause, reason: 'no' })
+    expect(view()).toMatchObject({ state: 'open', cause, reason: 'no', succeeded: 0, failed: 0 })
   })
 
   test('a refused key is out for longer than one at its limit', () => {

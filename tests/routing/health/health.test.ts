@@ -82,7 +82,9 @@ describe('whose fault it is', () => {
     ['internal_error', 'ignored'],
     ['unsupported_parameter', 'ignored'],
   ])('%s counts as %s', (kind, outcome) => {
-    expect(outcomeOf(new GatewayError(kind, 'no', { retryAfterMs: 7 }))).toMatchObject({ kind: outcome })
+    const told = outcome === 'ignored' ? {} : { retryAfterMs: 7, reason: 'no' }
+    const error = new GatewayError(kind, 'no', { retryAfterMs: 7 })
+    expect(outcomeOf(error)).toMatchObject({ kind: outcome, ...told })
   })
 
   test.each<[ErrorKind, Blamed, Outcome['kind']]>([
@@ -90,7 +92,8 @@ describe('whose fault it is', () => {
     ['upstream_rejected', 'model', 'model_refused'],
     ['upstream_rate_limited', 'key', 'upstream_auth'],
   ])('%s that blames the %s counts as %s', (kind, blames, outcome) => {
-    expect(outcomeOf(new GatewayError(kind, 'no', { blames })).kind).toBe(outcome)
+    const error = new GatewayError(kind, 'no', { blames, retryAfterMs: 7 })
+    expect(outcomeOf(error)).toMatchObject({ kind: outcome, retryAfterMs: 7, reason: 'no' })
   })
 })
 
