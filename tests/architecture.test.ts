@@ -82,6 +82,7 @@ const FORMAT_ROWS: readonly (readonly string[])[] = [
     'spelling.ts',
     'surrogates.ts',
     'untold.ts',
+    'wordless.ts',
   ],
   ['losses.ts'],
 ]

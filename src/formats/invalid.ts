@@ -4,6 +4,7 @@ import type { TSchema } from '@sinclair/typebox/type'
 import { GatewayError } from '@/errors/gateway-error.ts'
 import type { RequestField } from '@/generation/loss.ts'
 import type { MediaPart } from '@/generation/part.ts'
+import type { GenerationRequest } from '@/generation/request.ts'
 import type { JsonObject } from '@/json/json.ts'
 
 /** A 400 that names the field. `param` is a path in the caller's body, as `messages[2].content`. */
@@ -36,6 +37,11 @@ export function unsayable(field: RequestField, problem: string): GatewayError {
 /** The same for media that its upstream cannot be given. */
 export function unsayableMedia({ source }: Pick<MediaPart, 'source'>, problem: string): GatewayError {
   return unsayable(source.type === 'url' || source.type === 'file-id' ? 'mediaAddress' : 'media', problem)
+}
+
+/** Refuses a wish for several answers, for formats that have one a request. */
+export function refuseSeveral({ candidates = 1 }: Pick<GenerationRequest, 'candidates'>): void {
+  if (candidates > 1) throw unsayable('candidates', 'must be 1: this model gives one answer a request')
 }
 
 /** The error with the field called what `spell` calls it; any other error as it is. */

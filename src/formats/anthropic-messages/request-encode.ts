@@ -1,6 +1,7 @@
 import type { EncodedRequest, Target } from '@/formats/codec.ts'
-import { unsayable } from '@/formats/invalid.ts'
+import { refuseSeveral, unsayable } from '@/formats/invalid.ts'
 import { Losses } from '@/formats/losses.ts'
+import { loseWordless } from '@/formats/wordless.ts'
 import { type TextPart, textPart } from '@/generation/part.ts'
 import type { GenerationRequest } from '@/generation/request.ts'
 import { asObject, type JsonObject, type JsonValue, keysOf, present } from '@/json/json.ts'
@@ -51,7 +52,7 @@ export function encodeRequest(request: GenerationRequest, target: Target): Encod
   }
   limitCacheMarks(body, losses)
   if (request.promptCacheKey !== undefined || target.cachesPrompts === true) cacheUnlessMarked(body)
-  reportUnsaid(request, losses)
+  loseWordless(request, WORDLESS, losses)
   return {
     body,
     losses: losses.list,
@@ -66,9 +67,7 @@ export function encodeRequest(request: GenerationRequest, target: Target): Encod
 
 /** What the caller relies on and this API cannot give in any way. */
 function refuseImpossible(request: GenerationRequest): void {
-  if (request.candidates !== undefined && request.candidates > 1) {
-    throw unsayable('candidates', 'must be 1: this model gives one answer a request')
-  }
+  refuseSeveral(request)
   const modalities = new Set(request.modalities)
   if (modalities.has('audio') || (modalities.has('image') && !modalities.has('text'))) {
     throw unsayable('modalities', 'asks for output other than text, which this model does not make')
@@ -156,20 +155,16 @@ type Said =
   | 'extensions'
   | 'unsaid'
 
-/** Every other field has no words here: whether this request loses it. A new field must go on one of the two lists. */
-const UNSAID: Record<Exclude<keyof GenerationRequest, Said>, (request: GenerationRequest) => boolean> = {
-  verbosity: ({ verbosity }) => verbosity !== undefined,
-  seed: ({ seed }) => seed !== undefined,
-  presencePenalty: ({ presencePenalty = 0 }) => presencePenalty !== 0,
-  frequencyPenalty: ({ frequencyPenalty = 0 }) => frequencyPenalty !== 0,
-  logitBias: ({ logitBias = {} }) => Object.keys(logitBias).length > 0,
-  logprobs: ({ logprobs }) => logprobs !== undefined,
-  modalities: ({ modalities }) => modalities.includes('image'),
-  metadata: ({ metadata = {} }) => Object.keys(metadata).length > 0,
-  promptCacheKey: ({ promptCacheKey }) => promptCacheKey !== undefined,
-  store: ({ store }) => store === true,
-}
-
-function reportUnsaid(request: GenerationRequest, losses: Losses): void {
-  for (const field of keysOf(UNSAID)) if (UNSAID[field](request)) losses.add(field)
-}
+/** The others, which have no words here. A new field goes on one of the two lists. */
+const WORDLESS = keysOf({
+  verbosity: true,
+  seed: true,
+  presencePenalty: true,
+  frequencyPenalty: true,
+  logitBias: true,
+  logprobs: true,
+  modalities: true,
+  metadata: true,
+  promptCacheKey: true,
+  store: true,
+} satisfies Record<Exclude<keyof GenerationRequest, Said>, true>)

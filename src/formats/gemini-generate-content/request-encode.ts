@@ -1,8 +1,9 @@
 import { type EncodedRequest, NO_EMULATION, type Target } from '@/formats/codec.ts'
 import { Losses } from '@/formats/losses.ts'
 import { jsonInWords } from '@/formats/output-format.ts'
+import { loseWordless } from '@/formats/wordless.ts'
 import type { GenerationRequest, OutputFormat } from '@/generation/request.ts'
-import { asObject, isKeyOf, type JsonObject, present } from '@/json/json.ts'
+import { asObject, isKeyOf, type JsonObject, keysOf, present } from '@/json/json.ts'
 import { encodeConfig } from './config-encode.ts'
 import { encodeContents } from './contents-encode.ts'
 import { type ModelTraits, modelTraits } from './models.ts'
@@ -11,91 +12,76 @@ import { FORMAT } from './wire.ts'
 
 /** Writes a request for a Gemini upstream; the model and the wish to stream stand in its path (Codec.encodeRequest). */
 export function encodeRequest(request: GenerationRequest, target: Target): EncodedRequest {
-  const {
-    model: _model,
-    stream: _stream,
-    instructions,
-    turns,
-    tools,
-    toolChoice,
-    parallelToolCalls,
-    output,
-    verbosity,
-    reasoning,
-    maxOutputTokens,
-    temperature,
-    topP,
-    topK,
-    stop,
-    seed,
-    presencePenalty,
-    frequencyPenalty,
-    logitBias,
-    logprobs,
-    candidates,
-    modalities,
-    user,
-    metadata,
-    promptCacheKey,
-    serviceTier,
-    store,
-    extensions,
-    unsaid: _unsaid,
-    ...rest
-  } = request
-  rest satisfies Record<string, never>
-
   const traits = modelTraits(target.model)
   const losses = new Losses()
-  if (parallelToolCalls === false && tools.length > 0) losses.add('parallelToolCalls')
-  if (verbosity !== undefined) losses.add('verbosity')
-  if (logitBias !== undefined) losses.add('logitBias')
-  if (user !== undefined) losses.add('user')
-  if (metadata !== undefined) losses.add('metadata')
-  if (promptCacheKey !== undefined) losses.add('promptCacheKey')
-  if (store === true) losses.add('store')
-  if (instructions.some(part => part.cache !== undefined)) losses.add('cacheMark')
+  loseWordless(request, WORDLESS, losses)
+  if (request.parallelToolCalls === false && request.tools.length > 0) losses.add('parallelToolCalls')
 
-  const encodedTools = encodeTools(tools, toolChoice, traits, losses)
-  const asked = askFor(output, encodedTools.tools, traits, losses)
-  const system = [...instructions.map(part => part.text), asked.instruction].filter(text => text !== '')
-  const config = encodeConfig(
-    {
-      maxOutputTokens,
-      temperature,
-      topP,
-      topK,
-      stop,
-      seed,
-      presencePenalty,
-      frequencyPenalty,
-      logprobs,
-      candidates,
-      modalities,
-      reasoning,
-    },
-    asked.output,
-    { traits, maxOutputTokens: target.maxOutputTokens },
-    losses,
-  )
+  const { tools, toolConfig } = encodeTools(request.tools, request.toolChoice, traits, losses)
+  const asked = askFor(request.output, tools, traits, losses)
+  const limits = { traits, maxOutputTokens: target.maxOutputTokens }
+  const config = encodeConfig(request, asked.output, limits, losses)
   const body: JsonObject = present({
-    systemInstruction: system.length === 0 ? undefined : { parts: [{ text: system.join('\n\n') }] },
-    contents: encodeContents(turns, {
-      traits,
-      vendor: target.vendor,
-      losses,
-    }),
-    tools: encodedTools.tools.length === 0 ? undefined : encodedTools.tools,
-    toolConfig: encodedTools.toolConfig,
+    systemInstruction: encodeSystem(request.instructions, asked.instruction, losses),
+    contents: encodeContents(request.turns, { traits, vendor: target.vendor, losses }),
+    tools: tools.length === 0 ? undefined : tools,
+    toolConfig,
     generationConfig: Object.keys(config).length === 0 ? undefined : config,
-    serviceTier: encodeServiceTier(serviceTier, losses),
+    serviceTier: encodeServiceTier(request.serviceTier, losses),
   })
   return {
-    body: withExtensions(body, extensions),
+    body: withExtensions(body, request.extensions),
     losses: losses.list,
     headers: {},
     emulate: NO_EMULATION,
   }
+}
+
+/** The fields that `encodeRequest` writes, or that stand in the path. */
+type Said =
+  | 'model'
+  | 'stream'
+  | 'instructions'
+  | 'turns'
+  | 'tools'
+  | 'toolChoice'
+  | 'parallelToolCalls'
+  | 'output'
+  | 'reasoning'
+  | 'maxOutputTokens'
+  | 'temperature'
+  | 'topP'
+  | 'topK'
+  | 'stop'
+  | 'seed'
+  | 'presencePenalty'
+  | 'frequencyPenalty'
+  | 'logprobs'
+  | 'candidates'
+  | 'modalities'
+  | 'serviceTier'
+  | 'extensions'
+  | 'unsaid'
+
+/** The others, which have no words here. A new field goes on one of the two lists. */
+const WORDLESS = keysOf({
+  verbosity: true,
+  logitBias: true,
+  user: true,
+  metadata: true,
+  promptCacheKey: true,
+  store: true,
+} satisfies Record<Exclude<keyof GenerationRequest, Said>, true>)
+
+/** The instructions as one text, and behind them what is asked for in words. */
+function encodeSystem(
+  instructions: GenerationRequest['instructions'],
+  asked: string,
+  losses: Losses,
+): JsonObject | undefined {
+  if (instructions.some(part => part.cache !== undefined)) losses.add('cacheMark')
+  const system = [...instructions.map(part => part.text), asked].filter(text => text !== '')
+  return system.length === 0 ? undefined : { parts: [{ text: system.join('\n\n') }] }
 }
 
 /**

@@ -1,13 +1,14 @@
 import type { EncodedRequest, Target } from '@/formats/codec.ts'
 import { nearestEffort, wantedEffort } from '@/formats/effort.ts'
-import { unsayable } from '@/formats/invalid.ts'
+import { refuseSeveral, unsayable } from '@/formats/invalid.ts'
 import { Losses } from '@/formats/losses.ts'
 import { fitKey } from '@/formats/openai/shared-fields.ts'
 import { schemaName } from '@/formats/output-format.ts'
 import { fitLimit } from '@/formats/output-limit.ts'
+import { loseWordless } from '@/formats/wordless.ts'
 import type { RequestField } from '@/generation/loss.ts'
 import { type GenerationRequest, limitsEffort, type OutputFormat } from '@/generation/request.ts'
-import { asObject, asStrings, type JsonObject, present } from '@/json/json.ts'
+import { asObject, asStrings, type JsonObject, keysOf, present } from '@/json/json.ts'
 import { encodeHistory } from './history.ts'
 import { type ModelTraits, modelTraits } from './models.ts'
 import { encodeToolChoice } from './tool-choice.ts'
@@ -19,115 +20,111 @@ const MIN_OUTPUT_TOKENS = 16
 
 /** Writes a request for a Responses upstream. Nothing is stored there: each request holds the whole conversation. */
 export function encodeRequest(request: GenerationRequest, target: Target): EncodedRequest {
+  refuseImpossible(request)
   const losses = new Losses()
   const traits = modelTraits(target.model)
-  const {
-    model: _model,
-    stream,
-    instructions,
-    turns: _turns,
-    tools,
-    toolChoice,
-    parallelToolCalls,
-    output,
-    verbosity,
-    reasoning,
-    maxOutputTokens,
-    temperature,
-    topP,
-    topK,
-    stop,
-    seed,
-    presencePenalty,
-    frequencyPenalty,
-    logitBias,
-    logprobs,
-    candidates,
-    modalities,
-    user,
-    metadata,
-    promptCacheKey,
-    serviceTier,
-    store,
-    extensions,
-    unsaid: _unsaid,
-    ...rest
-  } = request
-  rest satisfies Record<string, never>
-  if (candidates !== undefined && candidates > 1) {
-    throw unsayable('candidates', 'must be 1: this model gives one answer a request')
-  }
-  if (modalities.includes('audio')) {
-    throw unsayable('modalities', 'asks for audio, which the upstream of this model cannot give')
-  }
-  lose(losses, 'topK', topK)
-  lose(losses, 'seed', seed)
-  lose(losses, 'presencePenalty', presencePenalty, 0)
-  lose(losses, 'frequencyPenalty', frequencyPenalty, 0)
-  lose(losses, 'logitBias', logitBias)
-  lose(
-    losses,
-    'modalities',
-    modalities.find(kind => kind === 'image'),
-  )
-  lose(losses, 'store', store, false)
+  loseWordless(request, WORDLESS, losses)
 
-  const {
-    reasoning: reasoningExtras,
-    text: textExtras,
-    include: includeExtras,
-    ...extended
-  } = ownExtensions(extensions)
-  const sampling = encodeSampling({ temperature, topP, logprobs }, traits, losses)
-  const thinking = encodeReasoning(reasoning, asObject(reasoningExtras), traits, losses)
-  const wireTools = encodeTools(tools, losses)
-  // A choice without any tools says nothing.
-  const choice = encodeToolChoice(tools.length === 0 ? undefined : toolChoice, wireTools, losses)
-  const format = encodeText(output, verbosity, asObject(textExtras), traits, losses)
-  if (instructions.some(part => part.cache !== undefined)) losses.add('cacheMark')
-  const system = instructions.flatMap(part => (part.text === '' ? [] : part.text)).join('\n\n')
-  const history = encodeHistory(request, { target, cacheBreakpoints: traits.cacheBreakpoints }, losses)
-  const include = includes(
-    includeExtras,
-    thinking !== undefined || traits.reasons === true,
-    sampling.logprobs,
-  )
-
-  const hasTools = wireTools.length > 0
+  const { reasoning: ownReasoning, text: ownText, include, ...own } = ownExtensions(request.extensions)
+  const sampling = encodeSampling(request, traits, losses)
+  const reasoning = encodeReasoning(request.reasoning, asObject(ownReasoning), traits, losses)
+  const isThinking = reasoning !== undefined || traits.reasons === true
   const said = present({
     model: target.model,
-    ...encodePrompt(system, history),
-    tools: hasTools ? wireTools : undefined,
-    tool_choice: choice,
-    parallel_tool_calls: hasTools ? parallelToolCalls : undefined,
-    reasoning: thinking,
-    text: format,
-    max_output_tokens: encodeLimit(maxOutputTokens, target, losses),
+    ...encodePrompt(request, target, traits, losses),
+    ...encodeOffer(request, losses),
+    reasoning,
+    text: encodeText(request, asObject(ownText), traits, losses),
+    max_output_tokens: encodeLimit(request.maxOutputTokens, target, losses),
     ...sampling.fields,
-    metadata,
-    user: fitKey(user),
-    prompt_cache_key: fitKey(promptCacheKey),
-    service_tier: encodeTier(serviceTier, losses),
-    include: include.length > 0 ? include : undefined,
+    metadata: request.metadata,
+    user: fitKey(request.user),
+    prompt_cache_key: fitKey(request.promptCacheKey),
+    service_tier: encodeTier(request.serviceTier, losses),
+    include: encodeInclude(include, isThinking, sampling.logprobs),
     store: false,
-    stream,
+    stream: request.stream,
   })
   return {
-    body: { ...extended, ...said },
+    body: { ...own, ...said },
     losses: losses.list,
     headers: {},
-    emulate: { stop, outputTool: undefined },
+    emulate: { stop: request.stop, outputTool: undefined },
   }
 }
+
+/** What the caller relies on and this API cannot give in any way. */
+function refuseImpossible(request: GenerationRequest): void {
+  refuseSeveral(request)
+  if (request.modalities.includes('audio')) {
+    throw unsayable('modalities', 'asks for audio, which the upstream of this model cannot give')
+  }
+}
+
+/** The fields that `encodeRequest` writes, or that the gateway sees to. */
+type Said =
+  | 'model'
+  | 'stream'
+  | 'instructions'
+  | 'turns'
+  | 'tools'
+  | 'toolChoice'
+  | 'parallelToolCalls'
+  | 'output'
+  | 'verbosity'
+  | 'reasoning'
+  | 'maxOutputTokens'
+  | 'temperature'
+  | 'topP'
+  | 'stop'
+  | 'logprobs'
+  | 'candidates'
+  | 'user'
+  | 'metadata'
+  | 'promptCacheKey'
+  | 'serviceTier'
+  | 'extensions'
+  | 'unsaid'
+
+/** The others, which have no words here. A new field goes on one of the two lists. */
+const WORDLESS = keysOf({
+  topK: true,
+  seed: true,
+  presencePenalty: true,
+  frequencyPenalty: true,
+  logitBias: true,
+  modalities: true,
+  store: true,
+} satisfies Record<Exclude<keyof GenerationRequest, Said>, true>)
 
 /** What the user says where nobody says anything. */
 const NO_WORDS = '.'
 
 /** The API refuses an empty input, so a prompt that is only instructions stands there, and a dot for no prompt at all. */
-function encodePrompt(system: string, history: JsonObject[]): JsonObject {
+function encodePrompt(
+  request: GenerationRequest,
+  target: Target,
+  { cacheBreakpoints }: ModelTraits,
+  losses: Losses,
+): JsonObject {
+  const { instructions } = request
+  if (instructions.some(part => part.cache !== undefined)) losses.add('cacheMark')
+  const system = instructions.flatMap(part => (part.text === '' ? [] : part.text)).join('\n\n')
+  const history = encodeHistory(request, { target, cacheBreakpoints }, losses)
   if (history.length > 0) return system === '' ? { input: history } : { instructions: system, input: history }
   const [role, text] = system === '' ? ['user', NO_WORDS] : ['system', system]
   return { input: [{ type: 'message', role, content: [{ type: 'input_text', text }] }] }
+}
+
+/** The tools and how they may be called. Without any, a choice says nothing. */
+function encodeOffer(request: GenerationRequest, losses: Losses): JsonObject {
+  const tools = encodeTools(request.tools, losses)
+  const choice = request.tools.length === 0 ? undefined : request.toolChoice
+  return {
+    tools: tools.length > 0 ? tools : undefined,
+    tool_choice: encodeToolChoice(choice, tools, losses),
+    parallel_tool_calls: tools.length > 0 ? request.parallelToolCalls : undefined,
+  }
 }
 
 /** The part of a request that decides how many tokens its prompt has. */
@@ -207,8 +204,7 @@ function encodeSampling(
 }
 
 function encodeText(
-  output: OutputFormat | undefined,
-  verbosity: GenerationRequest['verbosity'],
+  { output, verbosity }: GenerationRequest,
   extended: JsonObject | undefined,
   traits: ModelTraits,
   losses: Losses,
@@ -267,16 +263,17 @@ function encodeTier(tier: string | undefined, losses: Losses): string | undefine
   return undefined
 }
 
-function includes(
+function encodeInclude(
   extended: JsonObject[string],
-  reasons: boolean,
+  thinks: boolean,
   logprobs: boolean,
-): JsonObject[string][] & string[] {
-  return [
-    ...(reasons ? ['reasoning.encrypted_content'] : []),
+): string[] | undefined {
+  const include = [
+    ...(thinks ? ['reasoning.encrypted_content'] : []),
     ...(logprobs ? ['message.output_text.logprobs'] : []),
     ...asStrings(extended),
   ]
+  return include.length > 0 ? include : undefined
 }
 
 function lose(losses: Losses, field: RequestField, value: unknown, harmless?: unknown): void {
