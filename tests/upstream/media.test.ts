@@ -183,6 +183,29 @@ describe('what is there', () => {
     expect((await refusal(fetched)).message).toContain('larger than the 1000 bytes')
   })
 
+  const packed = (body: Uint8Array<ArrayBuffer>, encoding = 'gzip') =>
+    new Response(body, { headers: { 'content-type': 'image/png', 'content-encoding': encoding } })
+
+  test('what comes packed, though nobody asked for that, is unpacked', async () => {
+    script = () => packed(Bun.gzipSync(PIXEL))
+    expect((await get('http://public.example/a')).bytes).toEqual(Buffer.from(PIXEL))
+  })
+
+  test('a few bytes that unpack to many are unpacked no further than to what is allowed', async () => {
+    // Broken at its end, which only whoever unpacks all of it finds.
+    script = () => packed(Bun.gzipSync(new Uint8Array(100_000)).fill(0xff, -10))
+    expect((await refusal(get('http://public.example/a'))).message).toContain('larger than the 1000 bytes')
+  })
+
+  test.each([
+    ['a way that nobody knows', () => packed(PIXEL, 'exi'), 'encoded in an unknown way'],
+    ['two ways', () => packed(PIXEL, 'gzip, br'), 'encoded in an unknown way'],
+    ['another way than it says', () => packed(PIXEL), 'could not be fetched'],
+  ])('what is encoded in %s: refused', async (_, answer, why) => {
+    script = answer
+    expect((await refusal(get('http://public.example/a'))).message).toContain(why)
+  })
+
   test.each([
     ['of no stated type', () => new Response(PIXEL)],
     ['of any type', () => image(PIXEL, 'application/octet-stream')],

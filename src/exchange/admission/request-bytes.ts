@@ -1,8 +1,13 @@
-import { pipeline, Readable, type Transform } from 'node:stream'
-import { promisify } from 'node:util'
-import * as zlib from 'node:zlib'
+import { pipeline, Readable } from 'node:stream'
 import type { Deadlines } from '@/clock/deadlines.ts'
 import { GatewayError } from '@/errors/gateway-error.ts'
+import {
+  DECOMPRESSING_STREAMS,
+  decompress,
+  type Encoding,
+  encodingsIn,
+  isEncoding,
+} from '@/net/content-encoding.ts'
 import { arrivalOf, type BodyTerms, inRoom, piecesOf, tooLarge } from './body-arrival.ts'
 
 /**
@@ -22,7 +27,7 @@ async function readEncoded(request: Request, encoding: string, terms: BodyTerms)
   const { maxBodyBytes } = terms
   let bytes = await arrivalOf(request, terms)
   return inRoom(Math.min(bytes.length * USUAL_RATIO, maxBodyBytes), terms, async () => {
-    for (const encoding of encodings.reverse()) bytes = await decompress(bytes, encoding, maxBodyBytes)
+    for (const encoding of encodings.reverse()) bytes = await decoded(bytes, encoding, maxBodyBytes)
     return bytes
   })
 }
@@ -62,20 +67,18 @@ export async function* openBody(request: Request, terms: BodyTerms): AsyncGenera
   if (Number(request.headers.get('content-length') ?? 0) > maxBodyBytes) throw tooLarge(maxBodyBytes)
   let total = 0
   try {
-    for await (const chunk of decoded(request.body, encodings, deadlines)) {
+    for await (const chunk of decodedPieces(request.body, encodings, deadlines)) {
       total += chunk.length
       if (total > maxBodyBytes) throw tooLarge(maxBodyBytes)
       yield chunk
     }
   } catch (error) {
     if (error instanceof GatewayError || encodings.length === 0) throw error
-    throw new GatewayError('invalid_request', `The body is not valid ${encodings.join(', ')} data`, {
-      cause: error,
-    })
+    throw invalid(encodings.join(', '), error)
   }
 }
 
-function decoded(
+function decodedPieces(
   body: ReadableStream<Uint8Array> | null,
   encodings: Encoding[],
   deadlines: Deadlines,
@@ -89,34 +92,11 @@ function decoded(
   }, Readable.from(pieces))
 }
 
-type Encoding = keyof typeof DECOMPRESSORS
-
-const DECOMPRESSORS = {
-  gzip: promisify(zlib.gunzip),
-  'x-gzip': promisify(zlib.gunzip),
-  br: promisify(zlib.brotliDecompress),
-  zstd: promisify(zlib.zstdDecompress),
-  deflate: inflateEither,
-} satisfies Record<string, (input: Uint8Array, options: { maxOutputLength: number }) => Promise<unknown>>
-
-const DECOMPRESSING_STREAMS = {
-  gzip: () => zlib.createGunzip(),
-  'x-gzip': () => zlib.createGunzip(),
-  br: () => zlib.createBrotliDecompress(),
-  zstd: () => zlib.createZstdDecompress(),
-  deflate: () => zlib.createInflate(),
-} satisfies Record<Encoding, () => Transform>
-
 /** Each may be as large as a body can be: a head has room for three thousand, which would be minutes of work. */
 const MOST_ENCODINGS = 4
 
 function readEncodings(header: string | null): Encoding[] {
-  if (header === null) return []
-  const names = header
-    .toLowerCase()
-    .split(',')
-    .map(name => name.trim())
-    .filter(name => name !== '' && name !== 'identity')
+  const names = encodingsIn(header)
   if (names.length > MOST_ENCODINGS) {
     throw new GatewayError(
       'unsupported_encoding',
@@ -124,7 +104,7 @@ function readEncodings(header: string | null): Encoding[] {
     )
   }
   return names.map(name => {
-    if (Object.hasOwn(DECOMPRESSORS, name)) return name as Encoding
+    if (isEncoding(name)) return name
     throw new GatewayError(
       'unsupported_encoding',
       `The content-encoding '${name.slice(0, 40)}' is not supported; use zstd, gzip, br, deflate or none`,
@@ -132,22 +112,14 @@ function readEncodings(header: string | null): Encoding[] {
   })
 }
 
-const inflate = promisify(zlib.inflate)
-const inflateRaw = promisify(zlib.inflateRaw)
-
-/** `deflate` is zlib by the RFC and raw deflate in the wild. */
-async function inflateEither(input: Uint8Array, options: { maxOutputLength: number }): Promise<Buffer> {
-  const isZlib = ((input[0] ?? 0) & 0x0f) === 8 && (((input[0] ?? 0) << 8) | (input[1] ?? 0)) % 31 === 0
-  return isZlib ? inflate(input, options) : inflateRaw(input, options)
+async function decoded(bytes: Uint8Array, encoding: Encoding, maxBytes: number): Promise<Uint8Array> {
+  const plain = await decompress(bytes, encoding, maxBytes).catch(error => {
+    throw invalid(encoding, error)
+  })
+  if (plain === undefined) throw tooLarge(maxBytes)
+  return plain
 }
 
-async function decompress(bytes: Uint8Array, encoding: Encoding, maxBytes: number): Promise<Uint8Array> {
-  if (bytes.length === 0) return bytes
-  try {
-    return await DECOMPRESSORS[encoding](bytes, { maxOutputLength: maxBytes })
-  } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ERR_BUFFER_TOO_LARGE')
-      throw tooLarge(maxBytes)
-    throw new GatewayError('invalid_request', `The body is not valid ${encoding} data`, { cause: error })
-  }
+function invalid(encodings: string, cause: unknown): GatewayError {
+  return new GatewayError('invalid_request', `The body is not valid ${encodings} data`, { cause })
 }

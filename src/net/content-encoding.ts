@@ -1,0 +1,66 @@
+import type { Transform } from 'node:stream'
+import { promisify } from 'node:util'
+import * as zlib from 'node:zlib'
+
+/** An encoding of HTTP bodies that can be undone here. */
+export type Encoding = keyof typeof DECOMPRESSORS
+
+type Decompressor = (bytes: Uint8Array, options: { maxOutputLength: number }) => Promise<Uint8Array>
+
+const DECOMPRESSORS = {
+  gzip: promisify(zlib.gunzip),
+  'x-gzip': promisify(zlib.gunzip),
+  br: promisify(zlib.brotliDecompress),
+  zstd: promisify(zlib.zstdDecompress),
+  deflate: inflateEither,
+} satisfies Record<string, Decompressor>
+
+/** The same for what is too large to be kept: streams that decompress what is written to them. */
+export const DECOMPRESSING_STREAMS = {
+  gzip: () => zlib.createGunzip(),
+  'x-gzip': () => zlib.createGunzip(),
+  br: () => zlib.createBrotliDecompress(),
+  zstd: () => zlib.createZstdDecompress(),
+  deflate: () => zlib.createInflate(),
+} satisfies Record<Encoding, () => Transform>
+
+/** What a content-encoding header names, the outermost last. */
+export function encodingsIn(header: string | null): string[] {
+  return (header ?? '')
+    .toLowerCase()
+    .split(',')
+    .map(name => name.trim())
+    .filter(name => name !== '' && name !== 'identity')
+}
+
+/** Whether a name is one of them. */
+export function isEncoding(name: string): name is Encoding {
+  return Object.hasOwn(DECOMPRESSORS, name)
+}
+
+/**
+ * What bytes were before they were encoded; undefined: more than `maxBytes`, of which no more is made than that.
+ * @throws what zlib says of bytes that are not so encoded
+ */
+export async function decompress(
+  bytes: Uint8Array,
+  encoding: Encoding,
+  maxBytes: number,
+): Promise<Uint8Array | undefined> {
+  if (bytes.length === 0) return bytes
+  try {
+    return await DECOMPRESSORS[encoding](bytes, { maxOutputLength: maxBytes })
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ERR_BUFFER_TOO_LARGE') return undefined
+    throw error
+  }
+}
+
+const inflate = promisify(zlib.inflate)
+const inflateRaw = promisify(zlib.inflateRaw)
+
+/** `deflate` is zlib by the RFC and raw deflate in the wild. */
+async function inflateEither(input: Uint8Array, options: { maxOutputLength: number }): Promise<Buffer> {
+  const isZlib = ((input[0] ?? 0) & 0x0f) === 8 && (((input[0] ?? 0) << 8) | (input[1] ?? 0)) % 31 === 0
+  return isZlib ? inflate(input, options) : inflateRaw(input, options)
+}
