@@ -10,12 +10,8 @@ export type InterruptionListener = (reason: GatewayError) => void
  */
 export class Interruption {
   readonly #listeners: InterruptionListener[] = []
-  #reason: GatewayError | undefined
-
   /** Undefined while the exchange goes on. */
-  get reason(): GatewayError | undefined {
-    return this.#reason
-  }
+  #reason: GatewayError | undefined
 
   /** Gives the exchange up. Only the first reason counts. */
   interrupt(reason: GatewayError): void {

@@ -95,11 +95,6 @@ export class Limiter {
     return this.#shared?.isAway ?? false
   }
 
-  /** Requests that were let in and not released. */
-  get openLeases(): number {
-    return this.#leases.size
-  }
-
   /** Takes from every limit of the request, or from none. Where this process counts by itself, the answer is there at once. */
   take(request: LimitedRequest): LimitAnswer | Promise<LimitAnswer> {
     const plan = planLimits(request, this.#namespace)

@@ -36,10 +36,6 @@ export class OpenLeases {
     this.#clock = clock
   }
 
-  get size(): number {
-    return this.#open.size
-  }
-
   get all(): readonly LimitLease[] {
     return [...this.#open.values()].flatMap(({ item }) => item ?? [])
   }

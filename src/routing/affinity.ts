@@ -99,8 +99,4 @@ export class Affinity {
     this.#served.set(conversation, { channelId, keyId, servedAt: this.#clock.elapsed() })
     dropOldest(this.#served, this.#limit)
   }
-
-  get size(): number {
-    return this.#served.size
-  }
 }

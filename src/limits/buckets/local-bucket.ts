@@ -93,13 +93,6 @@ export class LocalBuckets implements BucketStore {
     for (const key of this.#leases.keys()) if (!this.#standing(key, now)?.size) this.#leases.delete(key)
   }
 
-  /** Entries of all kinds, for tests and metrics. */
-  get size(): number {
-    let leases = 0
-    for (const members of this.#leases.values()) leases += members.size
-    return this.#fullAt.size + this.#markers.size + leases
-  }
-
   #read(key: string, now: number): number {
     return Math.max(this.#fullAt.get(key) ?? now, now)
   }

@@ -173,11 +173,6 @@ export class Health {
     }
   }
 
-  /** How many breakers are in memory. */
-  get size(): number {
-    return this.#entries.size + this.#models.size
-  }
-
   /** A breaker that nobody reported on is closed, and needs no place in memory. */
   #standingOf(entry: Entry | undefined, now: number): Standing {
     return entry === undefined ? READY : entry.breaker.standing(now)
