@@ -48,7 +48,7 @@ export function storedResponses(gateway: ResponseGateway, listener: Listener) {
 
 async function show(gateway: ResponseGateway, { key, query, headers }: StoredCall): Promise<Response> {
   const found = await find(gateway, key)
-  if (query.get('stream') !== 'true') return json(shownResponse(found, includes(query)), headers)
+  if (!wantsStream(query)) return json(shownResponse(found, includes(query)), headers)
   const after = readNumber(query.get('starting_after'))
   const { store } = gateway.responses
   const isEmpty = !found.background && (await store.eventsAfter(key, -1)).length === 0
@@ -96,6 +96,13 @@ function json(body: string, headers: Record<string, string>): Response {
 /** `include[]=a&include[]=b`, as OpenAI's SDKs write it, or `include=a`. */
 function includes(query: URLSearchParams): string[] {
   return [...query.getAll('include[]'), ...query.getAll('include')]
+}
+
+/** A parameter that is empty says nothing. */
+function wantsStream(query: URLSearchParams): boolean {
+  const word = query.get('stream') || 'false'
+  if (word === 'true' || word === 'false') return word === 'true'
+  throw invalidRequest('stream', 'expected true or false')
 }
 
 function readNumber(text: string | null): number {

@@ -76,6 +76,20 @@ describe.each(UPSTREAMS)('over %s', format => {
     expect(await collect(rest)).toEqual(events.slice(3))
   })
 
+  test('whether it is fetched as a stream is said as true or false, and anything else is refused by name', async () => {
+    const { id } = await openai.responses.create({ model, input: 'keep this', store: true })
+    const fetched = (stream: string) =>
+      fetch(`${gateway.url}/v1/responses/${id}?stream=${stream}`, {
+        headers: { authorization: `Bearer ${gateway.key}` },
+      })
+    for (const word of ['false', '']) expect(await (await fetched(word)).json()).toMatchObject({ id })
+    for (const word of ['maybe', '1', 'True']) {
+      const refused = await fetched(word)
+      expect(refused.status).toBe(400)
+      expect(await refused.json()).toMatchObject({ error: { code: 'invalid_request', param: 'stream' } })
+    }
+  })
+
   test('a conversation goes on where it was, and its start is the same bytes every time', async () => {
     const first = await openai.responses.create({
       model,
