@@ -24,12 +24,17 @@ export function termsOf(
 /** How long nothing of a body may come before its request is given up. */
 const SILENCE_MS = 60_000
 
+/** Whoever sends more slowly than this is taken to send nothing: a body that crawls takes the room of others. */
+const SLOWEST_BYTES_PER_S = 4096
+
+/** So much of a body must have come by the end of each silence. */
+const LEAST_BYTES = (SILENCE_MS / 1000) * SLOWEST_BYTES_PER_S
+
 /**
  * A body of up to this size is read by the runtime in one go, at half the cost of reading it in pieces. Then nothing is
  * known of it until it is there, so it has the time of one silence, and a second more for every SLOWEST_BYTES_PER_S.
  */
 const WHOLE_BYTES = 1024 * 1024
-const SLOWEST_BYTES_PER_S = 4096
 
 /**
  * The bytes of a body as they were sent, in one piece.
@@ -77,15 +82,31 @@ export async function* piecesOf(
   deadlines: Deadlines,
 ): AsyncGenerator<Uint8Array> {
   const reader = body.getReader()
+  let isLate = false
+  const leave = () => void reader.cancel().catch(() => undefined)
+  const giveUp = () => {
+    isLate = true
+    leave()
+  }
+  let deadline = deadlines.after(SILENCE_MS, giveUp)
+  let dueBytes = LEAST_BYTES
   try {
     for (;;) {
-      const { done, value } = await within(reader.read(), SILENCE_MS, deadlines)
+      const { done, value } = await reader.read()
+      if (isLate) throw stalled()
       if (done) return
+      dueBytes -= value.length
+      if (dueBytes <= 0) {
+        deadlines.cancel(deadline)
+        deadline = deadlines.after(SILENCE_MS, giveUp)
+        dueBytes = LEAST_BYTES
+      }
       yield value
     }
   } finally {
+    deadlines.cancel(deadline)
     // What is still to come is wanted by nobody.
-    reader.cancel().catch(() => undefined)
+    leave()
   }
 }
 
