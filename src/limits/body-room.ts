@@ -15,7 +15,7 @@ export interface BodyRoomOptions {
 const SPARE_SHARE = 1 / 4
 /** A body is in memory as it came, and as it is sent on. */
 const COPIES = 2
-/** Of the room that there is, what one account's bodies may take: senders that stall, or crawl, hold theirs for as long. */
+/** Of the room that others leave, what one account's bodies may take: senders that stall, or crawl, hold theirs for as long. */
 const HOLDER_SHARE = 3 / 4
 /** By then what was read is touched, and counts as used. */
 const TOUCHED_MS = 1_000
@@ -23,7 +23,7 @@ const TOUCHED_MS = 1_000
 /**
  * Memory for large bodies: a process that takes in more than it has is killed with all its streams. What they will touch is
  * counted until it can be seen. One that comes alone may have the spare memory as well, or a large one never would be let in;
- * and one account leaves room for the others.
+ * and whoever is not alone leaves room for the next, however many accounts hold theirs.
  */
 export class BodyRoom {
   readonly #options: BodyRoomOptions
@@ -46,9 +46,9 @@ export class BodyRoom {
     this.#forgetTouched()
     const [more, own] = [COPIES * bytes, COPIES * before]
     const theirs = this.#expectedOf.get(account) ?? 0
+    const left = mostBytes - usedBytes() - (this.#expected - theirs)
     const isAlone = this.#expected === own
-    const free = (isAlone ? mostBytes : mostBytes * (1 - SPARE_SHARE)) - usedBytes()
-    if (this.#expected + more > free || (theirs > own && theirs + more > free * HOLDER_SHARE)) {
+    if (theirs + more > (isAlone ? left : (left - mostBytes * SPARE_SHARE) * HOLDER_SHARE)) {
       onRefused()
       return false
     }

@@ -4,6 +4,7 @@ import { BodyRoom } from '@/limits/body-room.ts'
 
 const ANN = 1
 const BOB = 2
+const CID = 3
 
 function underTest(mostBytes: number) {
   const clock = manualClock()
@@ -21,11 +22,11 @@ function underTest(mostBytes: number) {
 
 test('bodies find room, twice their size each, in three quarters of the memory less what is used', () => {
   const { room, seen } = underTest(400)
-  expect(room.take(50, ANN)).toBe(true)
-  expect(room.take(51, BOB)).toBe(false)
+  expect(room.take(60, ANN)).toBe(true)
+  expect(room.take(31, BOB)).toBe(false)
   expect(seen.refused).toBe(1)
-  expect(room.take(50, BOB)).toBe(true)
-  expect(room.take(1, ANN)).toBe(false)
+  expect(room.take(30, BOB)).toBe(true)
+  expect(room.take(1, CID)).toBe(true)
 })
 
 test('one that comes alone may have the spare memory as well, also where it comes in pieces', () => {
@@ -43,20 +44,23 @@ test('what was read counts until the memory that it took can be seen, and then a
   clock.advance(999)
   expect(room.take(1, BOB)).toBe(false)
   clock.advance(1)
-  seen.usedBytes = 296
+  seen.usedBytes = 294
   expect(room.take(1, ANN)).toBe(true)
   expect(room.take(1, BOB)).toBe(true)
   expect(room.take(1, ANN)).toBe(false)
 })
 
-test('an account whose bodies do not come leaves a quarter of the room to the others, and has its own again afterwards', () => {
+test('accounts whose bodies do not come leave a quarter of what they found to the next, and have their own again afterwards', () => {
   const { room, clock } = underTest(400)
   expect(room.take(50, ANN)).toBe(true)
   expect(room.take(25, ANN)).toBe(true)
   expect(room.take(1, ANN)).toBe(false)
-  expect(room.take(25, BOB)).toBe(true)
+  expect(room.take(19, BOB)).toBe(false)
+  expect(room.take(18, BOB)).toBe(true)
+  expect(room.take(1, BOB)).toBe(false)
+  expect(room.take(5, CID)).toBe(true)
   room.giveBack(25, ANN)
   clock.advance(1_000)
-  expect(room.take(26, ANN)).toBe(false)
-  expect(room.take(25, ANN)).toBe(true)
+  expect(room.take(8, ANN)).toBe(false)
+  expect(room.take(7, ANN)).toBe(true)
 })
