@@ -57,8 +57,9 @@ export class BytesPipeline implements OperationPipeline {
   }
 }
 
-/** What a `content-length` says; undefined if it says nothing. */
+/** How many bytes are to come; undefined if nobody says. Of what came packed, though nobody asked for that, `content-length` is the pack's. */
 export function lengthIn(headers: Headers): number | undefined {
+  if (headers.has('content-encoding')) return undefined
   const length = Number(headers.get('content-length') ?? Number.NaN)
   return Number.isSafeInteger(length) ? length : undefined
 }

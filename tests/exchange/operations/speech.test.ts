@@ -105,6 +105,17 @@ describe('money', () => {
     expect(await lastExchange()).toMatchObject({ cost_nano: 60_000n, usage_source: 'estimated' })
   })
 
+  test('a sound that comes packed is whole when it is unpacked, whatever length it had', async () => {
+    const sound = crypto.getRandomValues(new Uint8Array(5_000))
+    answer = () =>
+      new Response(Bun.gzipSync(sound), {
+        headers: { 'content-type': 'audio/mpeg', 'content-encoding': 'gzip' },
+      })
+    const response = await say({ model: 'tts/characters', input: 'abcd' })
+    expect(new Uint8Array(await response.arrayBuffer())).toEqual(sound)
+    await until(async () => (await lastExchange())?.['end_state'] === 'complete')
+  })
+
   test('an event stream that breaks off ends in an error event', async () => {
     answer = () => eventStream('data: {"type":"speech.audio.delta","audio":"AAAA"}\n\n')
     const response = await say({ model: 'tts/tokens', input: 'abcd', stream_format: 'sse' })
