@@ -12,7 +12,7 @@ import type { VideoGateway } from '@/exchange/videos/store.ts'
 import { videoOperation } from '@/exchange/videos/videos.ts'
 import { invalidRequest } from '@/formats/invalid.ts'
 import { isJsonObject } from '@/json/json.ts'
-import { readModelPath } from '@/surfaces/models/model-path.ts'
+import { brokenPath, readPathText } from '@/surfaces/path-text.ts'
 import { unknownPath } from '@/surfaces/unknown-path.ts'
 import { originOf } from '@/surfaces/videos.ts'
 import { downloadFile } from './videos.ts'
@@ -82,8 +82,8 @@ function readAction(
   rest: string,
 ): Action | GatewayError | undefined {
   const query = new URL(request.url).searchParams
-  const path = readModelPath(rest)
-  if (path === undefined) return new GatewayError('invalid_request', 'The path is not valid percent-encoding')
+  const path = readPathText(rest)
+  if (path === undefined) return brokenPath()
   const colon = path.lastIndexOf(':')
   const model = path.slice(0, Math.max(colon, 0))
   if (model === '') return undefined

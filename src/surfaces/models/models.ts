@@ -1,6 +1,5 @@
 import { Elysia } from 'elysia'
 import type { Caller } from '@/accounts/account.ts'
-import { GatewayError } from '@/errors/gateway-error.ts'
 import { isNameOf, modelNotFound, reaches } from '@/exchange/admission/admission.ts'
 import { broughtAsGoogle } from '@/exchange/admission/credentials.ts'
 import { attend } from '@/exchange/attendance.ts'
@@ -9,9 +8,9 @@ import type { Gateway } from '@/exchange/gateway.ts'
 import type { VideoGateway } from '@/exchange/videos/store.ts'
 import type { Model } from '@/routing/model.ts'
 import { readOperationPath, showOperation } from '@/surfaces/gemini/videos.ts'
+import { brokenPath, readPathText } from '@/surfaces/path-text.ts'
 import { unknownPath } from '@/surfaces/unknown-path.ts'
 import { geminiModel, geminiPage, openaiModel, openaiPage } from './model-list.ts'
-import { readModelPath } from './model-path.ts'
 
 type Shape = 'openai' | 'gemini'
 
@@ -68,8 +67,8 @@ function visibleModels(gateway: Gateway, caller: Caller): Model[] {
 }
 
 function findModel(models: readonly Model[], rest: string): Model {
-  const name = readModelPath(rest)
-  if (name === undefined) throw new GatewayError('invalid_request', 'The path is not valid percent-encoding')
+  const name = readPathText(rest)
+  if (name === undefined) throw brokenPath()
   const model = models.find(each => isNameOf(each, name))
   if (model === undefined) throw modelNotFound(name)
   return model

@@ -8,6 +8,7 @@ import type { ResponseGateway } from '@/exchange/responses/kept-responses.ts'
 import { eventResponse } from '@/exchange/responses/response-events.ts'
 import { invalidRequest } from '@/formats/invalid.ts'
 import type { ResponseKey, StoredResponse } from '@/stored-responses/stored-response.ts'
+import { brokenPath } from '@/surfaces/path-text.ts'
 import { inputPage } from './input-items.ts'
 import { shownResponse } from './shown-response.ts'
 
@@ -20,17 +21,17 @@ interface StoredCall {
 
 /** The responses that were stored: to be fetched, followed, cancelled, deleted, their input listed. */
 export function storedResponses(gateway: ResponseGateway, listener: Listener) {
-  const serve = (request: Request, id: string, act: (call: StoredCall) => Promise<Response>) =>
-    attend(gateway, { request, listener, surface: 'responses' }, ({ caller, record }) =>
-      inTime(
-        act({
-          key: { accountId: caller.accountId, id },
-          query: new URL(request.url).searchParams,
-          headers: identityHeaders(record.id, 'responses'),
-        }),
-        gateway.clock,
-      ),
-    )
+  // Whatever the router's types say, a part of a path whose encoding is broken is null.
+  const serve = (request: Request, id: string | null, act: (call: StoredCall) => Promise<Response>) =>
+    attend(gateway, { request, listener, surface: 'responses' }, ({ caller, record }) => {
+      if (id === null) throw brokenPath()
+      const call = {
+        key: { accountId: caller.accountId, id },
+        query: new URL(request.url).searchParams,
+        headers: identityHeaders(record.id, 'responses'),
+      }
+      return inTime(act(call), gateway.clock)
+    })
   return new Elysia({ name: 'stored-responses' })
     .get('/v1/responses/:id', ({ request, params }) => serve(request, params.id, call => show(gateway, call)))
     .delete('/v1/responses/:id', ({ request, params }) =>

@@ -76,6 +76,20 @@ describe.each(UPSTREAMS)('over %s', format => {
     expect(await collect(rest)).toEqual(events.slice(3))
   })
 
+  test.each([
+    ['GET', ''],
+    ['DELETE', ''],
+    ['POST', '/cancel'],
+    ['GET', '/input_items'],
+  ])('%s of an id that is not valid percent-encoding is a 400', async (method, rest) => {
+    const headers = { authorization: `Bearer ${gateway.key}` }
+    const response = await fetch(`${gateway.url}/v1/responses/%zz${rest}`, { method, headers })
+    expect(response.status).toBe(400)
+    expect(await response.json()).toMatchObject({
+      error: { code: 'invalid_request', message: expect.stringContaining('percent-encoding') },
+    })
+  })
+
   test('whether it is fetched as a stream is said as true or false, and anything else is refused by name', async () => {
     const { id } = await openai.responses.create({ model, input: 'keep this', store: true })
     const fetched = (stream: string) =>
