@@ -21,13 +21,19 @@ export function sqlErrorOf(error: unknown): SqlError | undefined {
   return { code, constraint: typeof constraint === 'string' ? constraint : undefined }
 }
 
-/** Whether the database could not be asked, or gave up on all that it was asked: it is away, stops, or has no room. */
+/**
+ * Whether the database could not be asked, or gave up on what it was asked and may do it the next time: it is away, stops,
+ * has no room or no time, takes no writes, or somebody else's work was in the way.
+ */
 export function isAway(error: unknown): boolean {
   const state = sqlErrorOf(error)?.code
-  if (state !== undefined) return /^(?:08|53|57)/.test(state)
+  if (state !== undefined) return AWAY.test(state)
   const code = error instanceof Error && 'code' in error ? String(error.code) : ''
   return error instanceof DrizzleQueryError || UNCONNECTED.test(code)
 }
+
+/** 25006 is of a server that takes no writes, 25P03 and 25P04 of a transaction that took too long, 55P03 of a lock. */
+const AWAY = /^(?:08|25006|25P0[34]|40|53|55P03|57)/
 
 /** What the client says of a connection that ended, and the network of one that could not be made. */
 const UNCONNECTED = /^(?:CONNECT|ECONN|EPIPE$)/

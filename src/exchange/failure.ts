@@ -15,8 +15,19 @@ export function logCall(log: Log, name: string, line: object, error: GatewayErro
 export function failureOf(error: unknown, signal: AbortSignal): GatewayError {
   const left = callerLeft(signal)
   if (left !== undefined) return left
-  if (!(error instanceof Late || isAway(error))) return asGatewayError(error)
-  return new GatewayError('overloaded', 'The database does not answer, try again in a moment', {
-    cause: error,
+  return error instanceof Late || isAway(error) ? databaseAway(error) : asGatewayError(error)
+}
+
+/** What a caller is told while the database does not answer. */
+export function databaseAway(cause: unknown): GatewayError {
+  return new GatewayError('billing_unavailable', 'The database does not answer, try again in a moment', {
+    retryAfterMs: 1000,
+    detail: String(firstCause(cause)),
+    cause,
   })
+}
+
+/** Without the statement, which is long and the same each time. */
+function firstCause(error: unknown): unknown {
+  return error instanceof Error && error.cause !== undefined ? firstCause(error.cause) : error
 }

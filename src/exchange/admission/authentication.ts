@@ -1,6 +1,7 @@
 import type { Caller } from '@/accounts/account.ts'
 import type { Authenticate, Authentication } from '@/accounts/authenticate.ts'
 import { GatewayError } from '@/errors/gateway-error.ts'
+import { databaseAway } from '@/exchange/failure.ts'
 import { readCredential } from './credentials.ts'
 
 /** What a caller is told; nothing about which keys exist. */
@@ -28,18 +29,4 @@ function callerOf(result: Authentication): Caller {
 /** A key that nobody can look up is neither good nor bad, and nothing is charged without the database either. */
 function unavailable(error: unknown): never {
   throw error instanceof GatewayError ? error : databaseAway(error)
-}
-
-/** What a caller is told while the database does not answer. */
-export function databaseAway(cause: unknown): GatewayError {
-  return new GatewayError('billing_unavailable', 'The database does not answer, try again in a moment', {
-    retryAfterMs: 1000,
-    detail: String(firstCause(cause)),
-    cause,
-  })
-}
-
-/** Without the statement, which is long and the same each time. */
-function firstCause(error: unknown): unknown {
-  return error instanceof Error && error.cause !== undefined ? firstCause(error.cause) : error
 }

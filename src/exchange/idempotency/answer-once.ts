@@ -1,11 +1,11 @@
 import type { Caller } from '@/accounts/account.ts'
-import { Late } from '@/db/in-time.ts'
 import { asGatewayError, GatewayError } from '@/errors/gateway-error.ts'
 import { admitCaller, admitWork } from '@/exchange/admission/admission.ts'
-import { authenticateCaller, databaseAway } from '@/exchange/admission/authentication.ts'
+import { authenticateCaller } from '@/exchange/admission/authentication.ts'
 import { termsOf } from '@/exchange/admission/body-arrival.ts'
 import { readBytes, requestAgain } from '@/exchange/admission/request-bytes.ts'
 import type { Listener } from '@/exchange/call.ts'
+import { failureOf } from '@/exchange/failure.ts'
 import { errorResponse } from '@/exchange/relay/reply.ts'
 import type { ConversationSurface } from '@/generation/surface.ts'
 import { fingerprintOf } from './fingerprint.ts'
@@ -49,7 +49,7 @@ export async function answerOnce(gateway: IdempotentGateway, call: IdempotentCal
       return { request: again, answer: () => answer(again) }
     })
   } catch (error) {
-    const failure = unavailable(error)
+    const failure = failureOf(error, request.signal)
     const requestId = gateway.newRequestId()
     gateway.log.info(
       { request_id: requestId, account: caller.accountId, key: caller.keyId, error: failure.kind },
@@ -78,12 +78,4 @@ function readKey(headers: Headers): string {
     `An Idempotency-Key is 1 to ${LONGEST_KEY} printable ASCII characters`,
     { param: 'Idempotency-Key' },
   )
-}
-
-/** Without the database nobody knows whether a request was made before, so it is not made. */
-function unavailable(error: unknown): GatewayError {
-  if (error instanceof GatewayError) return error
-  if (error instanceof Late) return databaseAway(error)
-  if (!(error instanceof Error) || !('code' in error)) return asGatewayError(error)
-  return databaseAway(error)
 }

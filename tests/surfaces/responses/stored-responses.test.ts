@@ -496,9 +496,13 @@ test.each([
     'that stops',
     failing(new DrizzleQueryError('select 1', [], Object.assign(new Error('bye'), { code: '57P01' }))),
   ],
+  [
+    'that takes no writes any more',
+    failing(new DrizzleQueryError('insert', [], Object.assign(new Error('read only'), { code: '25006' }))),
+  ],
   ['that gives no answer', () => new Promise(() => {})],
 ])(
-  'a database %s is a 503 to who asks for a response or goes on from one, and to be tried again',
+  'a database %s is the same 503 to who asks for a response or goes on from one as to who pays, and to be tried again',
   async (_what, read) => {
     const { responses, clock } = gateway.server.gateway
     const { store } = responses
@@ -521,6 +525,7 @@ test.each([
       ]) {
         expect(answer.status).toBe(503)
         expect(answer.headers.get('retry-after')).not.toBeNull()
+        expect(await answer.json()).toMatchObject({ error: { code: 'billing_unavailable' } })
       }
     } finally {
       Object.assign(store, { find, conversation, items })
