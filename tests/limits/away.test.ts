@@ -50,6 +50,7 @@ async function rig(options: Partial<LimiterOptions> = {}) {
     namespace: '',
     ...options,
   })
+  redis.calls.length = 0
   /** As many turns of the event loop as calls make that follow one another. */
   const settle = async () => {
     for (let turn = 0; turn < 20; turn++) await new Promise<void>(resolve => setImmediate(resolve))
@@ -112,6 +113,17 @@ describe('when Redis fails', () => {
     const { limiter } = await rig({ redis })
     expect(limiter.isDegraded).toBe(true)
     granted(await limiter.take(ask(HUNDRED)))
+  })
+
+  test('one that takes no writes, or none of ours, is away from the start, and the log says why', async () => {
+    const redis = new ScriptedRedis()
+    redis.whenReady = async () => true
+    redis.behaviour = 'fails'
+    const warned: unknown[] = []
+    const log = { ...SILENT, warn: (line: object) => warned.push(line) }
+    const { limiter } = await rig({ redis, log })
+    expect(limiter.isDegraded).toBe(true)
+    expect(warned).toMatchObject([{ err: { message: 'Connection is closed.' } }])
   })
 })
 

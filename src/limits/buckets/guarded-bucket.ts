@@ -1,5 +1,5 @@
 import type { Clock } from '@/clock/clock.ts'
-import type { RedisConnection } from '@/redis/redis.ts'
+import { type RedisConnection, RedisTimeout } from '@/redis/redis.ts'
 import type { Adjustment, BucketStore, Take, TakeResult } from './bucket.ts'
 import { Circuit } from './circuit.ts'
 import { type Move, RedisBuckets } from './token-bucket.ts'
@@ -22,23 +22,27 @@ export class GuardedBuckets implements BucketStore {
   readonly #options: GuardOptions
 
   constructor(options: GuardOptions) {
-    const { redis, clock, namespace, onLost, onBack } = options
+    const { redis, clock, onLost, onBack } = options
     this.#options = options
     this.#buckets = new RedisBuckets(redis)
     this.#circuit = new Circuit({
       clock,
-      // Writes, since a replica or a full Redis answers a PING as well.
-      probe: () => this.#buckets.renew(`${namespace}probe`, ['probe']),
+      probe: () => this.#probe(),
       onOpen: onLost,
       onClose: onBack,
     })
   }
 
-  /** Waits for the first connection; without one Redis counts as lost. */
+  /** Waits for the first connection. Without one, or where nothing may be written, Redis counts as lost. */
   async start(waitMs: number): Promise<void> {
     const { redis } = this.#options
-    if (await redis.whenReady(waitMs)) return
-    this.#circuit.open(redis.failure() ?? new Error('no connection yet'))
+    if (!(await redis.whenReady(waitMs))) {
+      return this.#circuit.open(redis.failure() ?? new Error('no connection yet'))
+    }
+    await this.#probe().catch(error => {
+      // A first answer may take its time.
+      if (!(error instanceof RedisTimeout)) this.#circuit.open(error)
+    })
   }
 
   stop(): void {
@@ -76,5 +80,10 @@ export class GuardedBuckets implements BucketStore {
   /** An adjustment and a release in one call. */
   finish(adjustment: Adjustment, leaseKeys: readonly string[], id: string): Promise<void> {
     return this.#circuit.call(() => this.#buckets.finish(adjustment, leaseKeys, id))
+  }
+
+  /** Writes, since a replica or a full Redis answers a PING as well. */
+  #probe(): Promise<void> {
+    return this.#buckets.renew(`${this.#options.namespace}probe`, ['probe'])
   }
 }
