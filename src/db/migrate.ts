@@ -36,6 +36,7 @@ export async function migrate(url: string, patienceMs: number = PATIENCE_MS): Pr
     // A role that may not create anything is enough where another has brought the schema.
     if (before.latest === newest) return 0
     await refuseReadOnly(client)
+    await refuseOtherSchema(client)
     await applyMigrations(drizzle(client), { migrationsFolder: folder })
     const after = await readApplied(client)
     return after.count - before.count
@@ -50,6 +51,16 @@ export async function refuseReadOnly(sql: RawSql): Promise<void> {
   if (row?.['answer'] !== 'on') return
   throw new Refusal(
     'DATABASE_URL leads to a database that takes no writes: a copy of another, or one set read-only',
+  )
+}
+
+/** A schema of the role's own name is the first in Postgres' own search_path, where there is one. */
+async function refuseOtherSchema(client: Client): Promise<void> {
+  const [row] = await client`select current_schema() as name`
+  if (row?.['name'] === 'public') return
+  throw new Refusal(
+    `Tollgate's tables are in the schema public, where search_path leads to ${row?.['name'] ?? 'none'}: ` +
+      'put ?search_path=public at the end of DATABASE_URL',
   )
 }
 

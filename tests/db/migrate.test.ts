@@ -59,6 +59,16 @@ test('refuses a database from the future instead of writing to it', async () => 
   await future.close()
 })
 
+test('refuses to make its tables in another schema than public, and says what to do', async () => {
+  const owned = await emptyTestDatabase()
+  await owned.sql`create schema ${owned.sql(new URL(owned.url).username)}`
+  await expect(migrate(owned.url)).rejects.toThrow('put ?search_path=public at the end of DATABASE_URL')
+  const url = new URL(owned.url)
+  url.searchParams.set('search_path', 'public')
+  expect(await migrate(url.href)).toBeGreaterThan(0)
+  await owned.close()
+})
+
 test('refuses a database that cannot hold every character', async () => {
   const name = `narrow_${crypto.randomUUID().replaceAll('-', '')}`
   await database.sql`create database ${database.sql(name)} template template0 encoding 'LATIN1' locale 'C'`
