@@ -104,6 +104,8 @@ export function openClient(url: string, options: ConnectOptions & { max: number 
     // A single connection holds something (a lock, a LISTEN) that must not end with its age.
     ...(options.max === 1 ? { max_lifetime: null, idle_timeout: 0 } : {}),
     ...address.socket,
+    // By the word for it that is right at every server: after a failover a copy may be the first that answers.
+    ...(isList(url) ? { target_session_attrs: 'primary' } : {}),
     onnotice: () => undefined,
     ...(options.onNotify === undefined ? {} : { onnotify: options.onNotify }),
     ...(options.onClose === undefined ? {} : { onclose: options.onClose }),
@@ -130,4 +132,9 @@ function splitAddress(url: string): { url: string; socket?: { path: string } } {
   if (directory === null) return { url }
   parsed.searchParams.delete('host')
   return { url: parsed.href, socket: { path: `${directory}/.s.PGSQL.${parsed.port || 5432}` } }
+}
+
+/** Whether it names several hosts, of which the one that takes writes is wanted. */
+function isList(url: string): boolean {
+  return /^\w+:\/\/(?:[^/?#]*@)?([^/?#]*)/.exec(url)?.[1]?.includes(',') ?? false
 }

@@ -42,6 +42,9 @@ const UNREACHABLE = /^(?:ECONN\w+|ENOTFOUND|EAI_AGAIN|E(?:HOST|NET)UNREACH|ETIME
 /** What TLS says of a certificate that is another's, has expired, or is signed by somebody unknown. */
 const CERTIFICATE = /CERT|SIGNATURE/
 
+/** The last of these. */
+const UNKNOWN_AUTHORITY = /SELF_SIGNED|ISSUER|SIGNATURE/
+
 /** What a pooler says of settings that it does not know. */
 const TURNED_AWAY = '08P01'
 
@@ -56,7 +59,7 @@ function refuseUnreachable(error: unknown): never {
 }
 
 function adviceOn(code: string, { message }: Error): string {
-  if (CERTIFICATE.test(code)) return ' (NODE_EXTRA_CA_CERTS is for authorities of your own)'
+  if (UNKNOWN_AUTHORITY.test(code)) return ' (NODE_EXTRA_CA_CERTS is for authorities of your own)'
   // A server that speaks no TLS says so in a way that the client takes for the end of the connection.
   return /before secure TLS/.test(message) ? ' (sslmode asks for TLS, which the server may not have)' : ''
 }

@@ -1,4 +1,5 @@
 import { expect, test } from 'bun:test'
+import { connect as connectTo, createServer, type Socket } from 'node:net'
 import { testDatabase } from '#tests/support/stores/database.ts'
 import { connect, pauseBeforeAttempt } from '@/db/connect.ts'
 
@@ -49,3 +50,53 @@ test('times, bytes and transactions are what they are, whatever the operator has
   await pool.close()
   await server.close()
 })
+
+/** A message of the wire protocol: https://www.postgresql.org/docs/current/protocol-message-formats.html */
+function message(type: string, body: string): Buffer {
+  const head = Buffer.alloc(5, type)
+  head.writeInt32BE(body.length + 4, 1)
+  return Buffer.concat([head, Buffer.from(body)])
+}
+
+/** The address of a server that takes connections so. */
+async function listenerFor(take: (socket: Socket) => void) {
+  const server = createServer(socket => take(socket.on('error', () => undefined)))
+  const listening = Promise.withResolvers<void>()
+  server.listen(0, '127.0.0.1', listening.resolve)
+  await listening.promise
+  const address = server.address()
+  const host = `127.0.0.1:${typeof address === 'object' ? address?.port : undefined}`
+  return { host, close: () => server.close() }
+}
+
+/** What a copy says as soon as it is spoken to; it would take any statement. */
+const COPY = Buffer.concat([
+  message('R', '\0\0\0\0'),
+  message('S', 'in_hot_standby\0on\0'),
+  message('S', 'default_transaction_read_only\0off\0'),
+  message('Z', 'I'),
+])
+
+test.each(['', 'target_session_attrs=read-write'])(
+  'of several hosts the one is taken that takes writes, and not a copy before it (%s)',
+  async query => {
+    const server = await testDatabase()
+    const { searchParams, hostname, port, username, password, pathname } = new URL(server.url)
+    const directory = searchParams.get('host')
+    const target =
+      directory === null ? { host: hostname, port: Number(port) } : { path: `${directory}/.s.PGSQL.5432` }
+    const copy = await listenerFor(socket => socket.once('data', () => socket.write(COPY)))
+    const primary = await listenerFor(socket => {
+      const onward = connectTo(target).on('error', () => undefined)
+      socket.pipe(onward).pipe(socket)
+    })
+    const user = password === '' ? username : `${username}:${password}`
+    const pool = connect(`postgres://${user}@${copy.host},${primary.host}${pathname}?${query}`, { max: 1 })
+    const [row] = await pool.sql`select pg_is_in_recovery() as "isCopy"`
+    expect(row).toEqual({ isCopy: false })
+    await pool.close()
+    copy.close()
+    primary.close()
+    await server.close()
+  },
+)
