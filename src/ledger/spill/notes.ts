@@ -47,7 +47,12 @@ export function openNotes<Item extends { id: string }>(
       ;[current, other] = [other, current]
       empty(current)
     }
-    append(current, items, encode(items))
+    if (other.open.size === 0) return append(current, items, encode(items))
+    // The later record of an exchange stands behind the first: of two files nobody could tell which is older.
+    const again = items.filter(({ id }) => other.open.has(id))
+    const fresh = items.filter(({ id }) => !other.open.has(id))
+    append(other, again, encode(again))
+    append(current, fresh, encode(fresh))
   }
 
   return {

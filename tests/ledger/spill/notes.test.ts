@@ -62,6 +62,21 @@ describe('notes', () => {
     notes.close()
   })
 
+  test('of one exchange stand behind one another, also when the other file is in use by now', async () => {
+    const { paths, notes } = openPair('twice')
+    const first = settlement(1n)
+    notes.add(first)
+    const others = Array.from({ length: 3_000 }, () => settlement(1n))
+    for (const one of others) notes.add(one)
+    await Promise.resolve()
+    const later = costOf(first, 2n)
+    notes.add(settlement(3n))
+    notes.add(later)
+    await Promise.resolve()
+    expect([read(paths[0]).at(0), read(paths[0]).at(-1), read(paths[1]).length]).toEqual([first, later, 1])
+    notes.close()
+  })
+
   test("after the end are nobody else's bytes", async () => {
     const { notes } = openPair('closed')
     notes.close()
