@@ -1,7 +1,7 @@
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseObject } from '@/json/json.ts'
-import { decodeTexts, encodeTexts } from '@/ledger/spill/journal.ts'
+import { encodeTexts } from '@/ledger/spill/journal.ts'
 import { adoptLeft, lockOwn } from '@/ledger/spill/left-files.ts'
 import { type Notes, openNotes } from '@/ledger/spill/notes.ts'
 import type { Log } from '@/telemetry/log.ts'
@@ -14,8 +14,8 @@ export interface NotedRow {
 
 /** Results that are not stored yet, in files that outlive their process: what was charged has its receipt. */
 export interface ExchangeNotes extends Notes<NotedRow> {
-  /** Stores what processes that are gone have left. After the ledger has posted what they charged. */
-  adopt(store: (rows: readonly NotedRow[]) => Promise<void>): Promise<void>
+  /** Stores what processes that are gone have left, until it is to stop. After the ledger has posted what they charged. */
+  adopt(store: (rows: readonly NotedRow[]) => Promise<void>, signal: AbortSignal): Promise<void>
 }
 
 const SUFFIX = '.exchanges'
@@ -28,17 +28,22 @@ export function openExchangeNotes(directory: string, name: string, log: Log): Ex
   const notes = openNotes<NotedRow>(paths, rows => encodeTexts(rows.map(({ text }) => text)))
   return {
     ...notes,
-    adopt: store =>
-      adoptLeft(directory, SUFFIX, paths, async file => {
-        const { items, intactBytes } = decodeTexts(file.bytes, readRow)
-        await store(items)
-        const tornBytes = await file.remove(intactBytes)
-        if (items.length === 0 && tornBytes === 0) return
-        log.warn(
-          { file: file.path, exchanges: items.length, torn_bytes: tornBytes },
-          'stored the results of exchanges that a process left in its notes',
-        )
-      }),
+    adopt: (store, signal) =>
+      adoptLeft(
+        directory,
+        SUFFIX,
+        paths,
+        {
+          read: readRow,
+          takeIn: store,
+          onTaken: (file, exchanges, tornBytes) =>
+            log.warn(
+              { file, exchanges, torn_bytes: tornBytes },
+              'stored the results of exchanges that a process left in its notes',
+            ),
+        },
+        signal,
+      ),
     close() {
       notes.close()
       locks.release()

@@ -51,15 +51,15 @@ export class ExchangeWriter {
   }
 
   /**
-   * Stores what processes that are gone have left, once the ledger has taken their charges. Beside the queue, which may
-   * not be empty for long.
+   * Stores what processes that are gone have left, once the ledger has taken their charges, until it is to stop. Beside
+   * the queue, which may not be empty for long.
    */
-  async adopt(): Promise<void> {
+  async adopt(signal: AbortSignal): Promise<void> {
     await this.#notes?.adopt(async rows => {
       for (let start = 0; start < rows.length; start += MAX_BATCH) {
         await this.#store(rows.slice(start, start + MAX_BATCH))
       }
-    })
+    }, signal)
   }
 
   #enqueue(row: NotedRow): void {

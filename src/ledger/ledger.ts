@@ -1,7 +1,9 @@
 import type { Clock } from '@/clock/clock.ts'
+import { within } from '@/clock/wait.ts'
 import { Refusal } from '@/errors/refusal.ts'
 import { openSpill, type Spill } from '@/ledger/spill/spill.ts'
 import type { Log } from '@/telemetry/log.ts'
+import { Adoption } from './adoption.ts'
 import type { LastAudit } from './audit.ts'
 import { openBatches, voidOf } from './batches.ts'
 import { openPool } from './pool.ts'
@@ -89,8 +91,11 @@ export interface LedgerOptions {
   address: string
   clock: Clock
   log: Log
-  /** Called whenever what dead processes left in their journals has been posted: what else they left may be taken in. */
-  onAdopted?(): Promise<void>
+  /**
+   * Called whenever what dead processes left in their journals has been posted: what else they left may be taken in,
+   * until it is to stop.
+   */
+  onAdopted?(signal: AbortSignal): Promise<void>
   /** Told once of each running exchange that must end: its key was revoked, its account suspended, its hold taken. */
   onStop?(stop: Stop): void
   /** The ledger's connections led to a server that is silent or takes no writes, and were given up. */
@@ -98,7 +103,7 @@ export interface LedgerOptions {
   timings?: Partial<LedgerTimings>
 }
 
-/** Registers this process, posts what dead ones left in their journals, and begins the upkeep. */
+/** Registers this process, begins to post what dead ones left in their journals, and the upkeep. */
 export async function openLedger(options: LedgerOptions): Promise<Ledger> {
   const { clock, log, databaseUrl } = options
   const timings = { ...TIMINGS, ...options.timings }
@@ -115,11 +120,11 @@ export async function openLedger(options: LedgerOptions): Promise<Ledger> {
   const { holds, settles, ...batches } = openBatches(shared)
   const running = new RunningHolds()
   const onStop = (stop: Stop) => options.onStop?.(stop)
-  const adopt = async () => {
-    await spill?.adopt(batches.settleAll)
-    await options.onAdopted?.()
-  }
-  const upkeep = new Upkeep({ ...shared, ...batches, databaseUrl, running, adopt, onStop })
+  const adoption = new Adoption(async signal => {
+    await spill?.adopt(batches.settleAll, signal)
+    await options.onAdopted?.(signal)
+  })
+  const upkeep = new Upkeep({ ...shared, ...batches, databaseUrl, running, adoption, onStop })
   let closing = false
 
   async function settle(settlement: Settlement): Promise<SettleResult> {
@@ -146,7 +151,9 @@ export async function openLedger(options: LedgerOptions): Promise<Ledger> {
     }
   }
 
-  await adopt()
+  const adopted = adoption.run()
+  adopted.catch(err => log.error({ err }, 'what dead processes left could not be taken in'))
+  await within(timings.adoptionPatienceMs, adopted, clock)
   upkeep.start()
   opened.move()
 
@@ -184,7 +191,7 @@ export async function openLedger(options: LedgerOptions): Promise<Ledger> {
     inspect: () => upkeep.inspect(),
     async close() {
       closing = true
-      upkeep.stop()
+      await upkeep.stop()
       await batches.close()
       await presence.leave().catch(error => log.warn({ err: error }, 'the ledger left without saying so'))
       await spill?.close()

@@ -5,6 +5,8 @@ export interface LedgerTimings {
   /** Without a heartbeat for so long, a process is dead. By the clock of the database. */
   deadAfterMs: number
   maintenanceMs: number
+  /** How long a start waits until what dead processes left is taken in. The rest follows beside its work. */
+  adoptionPatienceMs: number
   /** Between two audits, whichever processes make them. */
   auditMs: number
   /** How long a hold waits for a database that does not answer. */
@@ -24,6 +26,7 @@ export const TIMINGS: LedgerTimings = {
   heartbeatMs: 2_000,
   deadAfterMs: 10_000,
   maintenanceMs: 60_000,
+  adoptionPatienceMs: 500,
   auditMs: 300_000,
   holdPatienceMs: 2_000,
   settleGatherMs: 5,

@@ -2,6 +2,7 @@ import type { Clock } from '@/clock/clock.ts'
 import { regularly } from '@/clock/regularly.ts'
 import type { SettleAll, Spill } from '@/ledger/spill/spill.ts'
 import type { Log } from '@/telemetry/log.ts'
+import type { Adoption } from './adoption.ts'
 import { auditInTurn, type LastAudit } from './audit.ts'
 import { voidOf } from './batches.ts'
 import type { LedgerPool } from './pool.ts'
@@ -25,8 +26,7 @@ export interface UpkeepOptions {
   settleAll: SettleAll
   /** Tries once more what the database refused. */
   settleRefused(): Promise<void>
-  /** Takes in what processes that are gone have left. */
-  adopt(): Promise<void>
+  adoption: Adoption
   clock: Clock
   log: Log
   timings: LedgerTimings
@@ -69,8 +69,10 @@ export class Upkeep {
     )
   }
 
-  stop(): void {
+  async stop(): Promise<void> {
+    const { adoption, log } = this.#options
     for (const cancel of this.#cancels) cancel()
+    await adoption.stop().catch(err => log.warn({ err }, 'what dead processes left waits for the next one'))
   }
 
   /** Heartbeat, checkpoints, reaper, journal. Without a heartbeat there is none of the rest. */
@@ -97,21 +99,23 @@ export class Upkeep {
     for (const stop of stops) onStop(stop)
   }
 
+  /** Not while the charges of the dead are being posted: their holds are kept for them. */
   async #reap(): Promise<void> {
-    const { pool, timings, log } = this.#options
+    const { pool, adoption, timings, log } = this.#options
+    if (adoption.isUnderway) return
     const reaped = await reap(pool.store, timings.deadAfterMs)
     if (reaped.length > 0) log.warn({ holds: reaped.length }, 'settled holds without an owner')
   }
 
   /** Partitions, expiry of credit, daily totals, what processes that are gone have left, what was refused, forgotten holds. */
   async maintain(): Promise<void> {
-    const { pool, adopt, settleRefused } = this.#options
+    const { pool, adoption, settleRefused } = this.#options
     const store = pool.store
     await eachByItself([
       () => store.makePartitions(MONTHS_AHEAD),
       () => this.#expireCredit(),
       () => store.rollUp(),
-      adopt,
+      () => adoption.run(),
       settleRefused,
       () => this.#freeForgotten(),
     ])

@@ -10,6 +10,8 @@ import { createLog } from '@/telemetry/log.ts'
 import { createMetrics } from '@/telemetry/metrics.ts'
 
 const root = mkdtempSync(join(tmpdir(), 'tollgate-exchange-notes-'))
+/** Nothing is to stop. */
+const onward = new AbortController().signal
 const log = createLog({ level: 'silent', format: 'json' })
 const metrics = createMetrics({ processMetrics: false })
 let database: TestDatabase
@@ -91,12 +93,49 @@ test('what a killed process had not stored, charged or not yet, is stored by the
   const left = leave(directory)
   expect(await storedOf([stored, waiting, charging])).toEqual([stored])
   const next = openWriter(left)
-  await next.adopt()
+  await next.adopt(onward)
   expect(await storedOf([stored, waiting, charging])).toEqual([stored, waiting, charging])
   expect(readdirSync(left).filter(name => name.endsWith('.exchanges'))).toHaveLength(2)
   await next.close()
   await first.close()
   expect(readdirSync(left)).toEqual([])
+})
+
+test('of two results that were left of one exchange the later is stored', async () => {
+  const directory = join(root, 'twice')
+  const [id = ''] = newIds(1)
+  const dead = openWriter(directory)
+  dead.take(rowOf(id))
+  dead.take({ ...rowOf(id), totalMs: 2 })
+  await Promise.resolve()
+  const next = openWriter(leave(directory))
+  await next.adopt(onward)
+  expect(await database.sql`select total_ms from exchange where id = ${id}`).toMatchObject([{ total_ms: 2 }])
+  await next.close()
+  await dead.close()
+})
+
+test('what was left in many files is stored, and none is begun once it is to stop', async () => {
+  const directory = join(root, 'many')
+  const ids = newIds(20)
+  for (const id of ids) {
+    const dead = openWriter(`${directory}-${id}`)
+    dead.take(rowOf(id))
+    await Promise.resolve()
+    for (const name of readdirSync(`${directory}-${id}`)) {
+      if (!name.endsWith('.exchanges')) continue
+      mkdirSync(directory, { recursive: true })
+      copyFileSync(join(`${directory}-${id}`, name), join(directory, name))
+    }
+    await dead.close()
+  }
+  const next = openWriter(directory)
+  await next.adopt(AbortSignal.abort())
+  expect(await storedOf(ids)).toEqual([])
+  await next.adopt(onward)
+  expect(await storedOf(ids)).toEqual(ids)
+  await next.close()
+  expect(readdirSync(directory)).toEqual([])
 })
 
 test('what a process could not store before it stopped is stored by the next', async () => {
@@ -110,7 +149,7 @@ test('what a process could not store before it stopped is stored by the next', a
   await first.close()
   expect(await storedOf(ids)).toEqual([])
   const next = openWriter(directory)
-  await next.adopt()
+  await next.adopt(onward)
   expect(await storedOf(ids)).toEqual(ids)
   await next.close()
   expect(readdirSync(directory)).toEqual([])
@@ -132,7 +171,7 @@ test('what a killed neighbour left is stored beside the work of a process that n
   })
   const busy = openWriter(leave(`${directory}-dead`), sql)
   busy.take(rowOf(own))()
-  await busy.adopt()
+  await busy.adopt(onward)
   expect(await storedOf([left, own])).toEqual([left])
   held.resolve()
   await busy.close()
@@ -152,9 +191,9 @@ test('what was left stays where it is while the database cannot take it', async 
       isAway ? Promise.reject(new Error('write CONNECTION_CLOSED')) : Reflect.apply(target, self, args),
   })
   const next = openWriter(left, sql)
-  expect(await next.adopt().catch(String)).toContain('CONNECTION_CLOSED')
+  expect(await next.adopt(onward).catch(String)).toContain('CONNECTION_CLOSED')
   isAway = false
-  await next.adopt()
+  await next.adopt(onward)
   expect(await storedOf([id])).toEqual([id])
   await next.close()
   await dead.close()
@@ -174,7 +213,7 @@ test('what another process has is left alone, and what was written in part ends 
   const bytes = await Bun.file(join(left, page)).bytes()
   await Bun.write(join(directory, page), Buffer.concat([bytes, bytes.subarray(0, bytes.length - 1)]))
   const next = openWriter(directory)
-  await next.adopt()
+  await next.adopt(onward)
   expect(await storedOf([theirs, whole])).toEqual([whole])
   expect(existsSync(join(directory, `${page}.torn`))).toBe(true)
   for (const writer of [alive, other, next]) await writer.close()

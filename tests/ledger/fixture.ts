@@ -70,6 +70,7 @@ export async function ledgerFixture(): Promise<LedgerFixture> {
         clock: stillClock,
         log,
         ...options,
+        timings: { adoptionPatienceMs: 60_000, ...options.timings },
       })
       opened.push(ledger)
       return ledger

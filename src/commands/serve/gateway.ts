@@ -255,7 +255,7 @@ function openLedgerOf(options: GatewayOptions, watchdog: Watchdog, store: Exchan
     clock: ledgerClock ?? clock,
     log,
     onStop: stop => watchdog.end(stop),
-    onAdopted: () => store.adopt(),
+    onAdopted: signal => store.adopt(signal),
     onConnectionsLost: () => database.renew(),
     ...(patience === undefined ? {} : { timings: patience.ledger }),
   })

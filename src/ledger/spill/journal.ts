@@ -204,7 +204,8 @@ export function decodeTexts<Item>(
   return { items, intactBytes: at }
 }
 
-function readSettlement(text: string): Settlement | undefined {
+/** The text of a record; undefined: it is no settlement. */
+export function readSettlement(text: string): Settlement | undefined {
   const record = parseObject(text)
   if (record === undefined) return undefined
   const { id, accountId, keyId, costNano, costPico } = record

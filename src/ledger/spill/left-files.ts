@@ -2,6 +2,7 @@ import { existsSync, readdirSync, rmSync } from 'node:fs'
 import { readFile, rename } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type FileLock, tryExclusive } from '@/db/file-lock.ts'
+import { decodeTexts } from './journal.ts'
 
 /**
  * Locks the files of this process for its life, in which the kernel holds the locks.
@@ -21,55 +22,66 @@ export function lockOwn(paths: readonly string[]): { release(): void } {
   }
 }
 
-/** A file that its process has left. */
-export interface LeftFile {
-  path: string
-  bytes: Uint8Array
-  /**
-   * Removes it, since all of its intact bytes are taken in; the result is how many more somebody wrote. A torn record
-   * at the end was never acknowledged; it is kept all the same, for whoever wants to look.
-   */
-  remove(intactBytes: number): Promise<number>
+/** How what others left is read and taken in. */
+export interface Adopter<Item extends { id: string }> {
+  /** Undefined: the text is none of ours. */
+  read(text: string): Item | undefined
+  /** Of several records of one exchange it gets the last. What it throws leaves the files where they are. */
+  takeIn(items: readonly Item[]): Promise<void>
+  /** Told of each file that is gone and had something in it. `tornBytes` of it were written in part, and kept. */
+  onTaken(path: string, records: number, tornBytes: number): void
 }
 
-/** Hands over the files in a directory, of a suffix, that belong to nobody any more, one after the other. */
-export async function adoptLeft(
+/** Few: everything else in this process waits while their locks are taken. */
+const FILES_AT_ONCE = 16
+
+/** Takes in the files in a directory, of a suffix, that belong to nobody any more, some at a time, until it is to stop. */
+export async function adoptLeft<Item extends { id: string }>(
   directory: string,
   suffix: string,
   own: readonly string[],
-  takeIn: (file: LeftFile) => Promise<void>,
+  adopter: Adopter<Item>,
+  signal: AbortSignal,
 ): Promise<void> {
-  for (const name of readdirSync(directory)) {
-    const path = join(directory, name)
-    if (!name.endsWith(suffix) || own.includes(path)) continue
-    const theirs = tryExclusive(lockOf(path))
-    if (theirs !== undefined) await adoptOne(path, theirs, takeIn)
+  const paths = readdirSync(directory)
+    .filter(name => name.endsWith(suffix))
+    .map(name => join(directory, name))
+    .filter(path => !own.includes(path))
+  for (let start = 0; start < paths.length && !signal.aborted; start += FILES_AT_ONCE) {
+    await adoptSome(paths.slice(start, start + FILES_AT_ONCE), adopter)
   }
 }
 
-async function adoptOne(
-  path: string,
-  lock: FileLock,
-  takeIn: (file: LeftFile) => Promise<void>,
+async function adoptSome<Item extends { id: string }>(
+  paths: readonly string[],
+  { read, takeIn, onTaken }: Adopter<Item>,
 ): Promise<void> {
-  let done = false
+  const locked = new Map<string, FileLock>()
+  const taken: string[] = []
   try {
-    const bytes = await readFile(path)
-    await takeIn({
-      path,
-      bytes,
-      async remove(intactBytes) {
-        const tornBytes = written(bytes.subarray(intactBytes))
-        if (tornBytes > 0) await rename(path, `${path}.torn`)
-        else rmSync(path)
-        done = true
-        return tornBytes
-      },
-    })
+    for (const path of paths) {
+      const lock = tryExclusive(lockOf(path))
+      if (lock !== undefined) locked.set(path, lock)
+    }
+    const files = await Promise.all([...locked.keys()].map(path => readLeft(path, read)))
+    await takeIn([...new Map(files.flatMap(({ items }) => items.map(item => [item.id, item]))).values()])
+    for (const { path, items, tornBytes } of files) {
+      if (tornBytes > 0) await rename(path, `${path}.torn`)
+      else rmSync(path)
+      taken.push(path)
+      if (items.length > 0 || tornBytes > 0) onTaken(path, items.length, tornBytes)
+    }
   } finally {
-    lock.release()
-    if (done) rmSync(lockOf(path), { force: true })
+    for (const lock of locked.values()) lock.release()
+    for (const path of taken) rmSync(lockOf(path), { force: true })
   }
+}
+
+/** What a file holds. A torn record at its end was never acknowledged; it is kept all the same, for whoever wants to look. */
+async function readLeft<Item>(path: string, read: (text: string) => Item | undefined) {
+  const bytes = await readFile(path)
+  const { items, intactBytes } = decodeTexts(bytes, read)
+  return { path, items, tornBytes: written(bytes.subarray(intactBytes)) }
 }
 
 function lockOf(path: string): string {

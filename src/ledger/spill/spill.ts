@@ -2,7 +2,7 @@ import { mkdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Settlement } from '@/ledger/types.ts'
 import type { Log } from '@/telemetry/log.ts'
-import { decodeRecords, encodeRecords, type Journal, openJournal, openJournalFile } from './journal.ts'
+import { encodeRecords, type Journal, openJournal, openJournalFile, readSettlement } from './journal.ts'
 import { adoptLeft, lockOwn } from './left-files.ts'
 import { type Notes, openNotes } from './notes.ts'
 
@@ -17,8 +17,8 @@ export interface Spill {
   journal: Journal
   /** Charges that are known: an answer is charged in full even if its process is killed right after it gave it. */
   notes: Notes<Settlement>
-  /** Posts what processes that are gone have left. */
-  adopt(settle: SettleAll): Promise<void>
+  /** Posts what processes that are gone have left, until it is to stop. */
+  adopt(settle: SettleAll, signal: AbortSignal): Promise<void>
   close(): Promise<void>
 }
 
@@ -37,18 +37,22 @@ export async function openSpill(directory: string, name: string, log: Log): Prom
   return {
     journal,
     notes,
-    adopt: settle =>
-      adoptLeft(directory, SUFFIX, own, async file => {
-        const { settlements, intactBytes } = decodeRecords(file.bytes)
-        // A page of notes may have an exchange twice: what it cost is known better later.
-        await settle([...new Map(settlements.map(settlement => [settlement.id, settlement])).values()])
-        const tornBytes = await file.remove(intactBytes)
-        if (settlements.length === 0 && tornBytes === 0) return
-        log.warn(
-          { journal: file.path, settlements: settlements.length, torn_bytes: tornBytes },
-          'posted the settlements that a process left in its journal',
-        )
-      }),
+    adopt: (settle, signal) =>
+      adoptLeft(
+        directory,
+        SUFFIX,
+        own,
+        {
+          read: readSettlement,
+          takeIn: settle,
+          onTaken: (path, settlements, tornBytes) =>
+            log.warn(
+              { journal: path, settlements, torn_bytes: tornBytes },
+              'posted the settlements that a process left in its journal',
+            ),
+        },
+        signal,
+      ),
     async close() {
       const empty = journal.isEmpty()
       await journal.close()

@@ -1,0 +1,47 @@
+import { afterAll, expect, test } from 'bun:test'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { manualClock } from '#tests/support/manual-clock.ts'
+import { until } from '#tests/support/upstreams/upstream.ts'
+import { encodeRecords } from '@/ledger/spill/journal.ts'
+import { TIMINGS } from '@/ledger/timings.ts'
+import { costOf, holdOf, ledgerFixture, newId } from './fixture.ts'
+
+const fixture = await ledgerFixture()
+const { sql } = fixture.database
+afterAll(() => fixture.close())
+
+const { adoptionPatienceMs } = TIMINGS
+
+test('a start does not wait long for what the dead left; meanwhile their holds are kept for it', async () => {
+  const payer = await fixture.payer(100n)
+  const [noted, unknown] = [holdOf(payer, 10n), holdOf(payer, 20n)]
+  const dead = newId()
+  await fixture.store.register(dead, 'test')
+  await fixture.store.hold(dead, [noted, unknown])
+  await sql`update process set seen = now() - interval '1 minute' where id = ${dead}`
+  await fixture.store.progress(dead, new Map([[noted.id, 3n]]))
+  const lock = await sql.reserve()
+  await lock`begin`
+  await lock`select from wallet where account_id = ${payer.accountId} for update`
+  writeFileSync(join(fixture.directory, `${dead}.journal`), encodeRecords([costOf(noted, 7n)]))
+
+  const clock = manualClock()
+  const opening = fixture.open({ clock, timings: { adoptionPatienceMs } })
+  await until(async () => {
+    const [row] =
+      await sql`select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
+    return row !== undefined
+  })
+  clock.advance(adoptionPatienceMs)
+  const ledger = await opening
+  await ledger.beat()
+  const balance = () => fixture.store.balance(payer.accountId)
+  expect(await balance()).toMatchObject({ balanceNano: 100n, pendingNano: 30n })
+
+  await lock`commit`
+  lock.release()
+  await ledger.maintain()
+  await ledger.beat()
+  expect(await balance()).toMatchObject({ balanceNano: 93n, pendingNano: 0n })
+})
