@@ -15,17 +15,42 @@ export interface Expiry {
 }
 
 /**
- * What is left of each grant when so much was taken out of the wallet: what expires first is used first. A pure
- * function, so that no exchange has to write which grant paid for it. The remainders add up to the balance, or to 0
- * if that is below.
+ * What is left of each grant when so much was taken out of the wallet. Of what was there when something was taken, what
+ * expires first was used first; what nothing was there for is paid by what was given next. A pure function, so that no
+ * exchange has to write which grant paid for it. The remainders, in the order of use, add up to the balance, or to 0 if
+ * that is below.
  */
 export function burnDown(grants: readonly Grant[], debitsNano: bigint): Remainder[] {
-  let unpaid = debitsNano
-  return [...grants].sort(inOrderOfUse).map(grant => {
-    const used = smaller(grant.amountNano, unpaid)
+  const all: Remainder[] = []
+  /** Those of which something is left, in the order of use. */
+  const open: Remainder[] = []
+  let unpaid = 0n
+  let takenNano = 0n
+  const takeUntil = (nextNano: bigint) => {
+    unpaid = take(open, unpaid + nextNano - takenNano)
+    takenNano = nextNano
+  }
+  for (const grant of [...grants].sort((one, other) => one.seq - other.seq)) {
+    takeUntil(grant.debitsBeforeNano)
+    const remainder = { grant, remainderNano: grant.amountNano }
+    const place = open.findIndex(other => inOrderOfUse(grant, other.grant) < 0)
+    open.splice(place < 0 ? open.length : place, 0, remainder)
+    all.push(remainder)
+  }
+  takeUntil(debitsNano)
+  return all.sort((one, other) => inOrderOfUse(one.grant, other.grant))
+}
+
+/** Takes an amount of what is left, and removes what is used up; the result is what there was nothing for. */
+function take(open: Remainder[], amountNano: bigint): bigint {
+  let unpaid = amountNano
+  for (let first = open[0]; first !== undefined && unpaid > 0n; first = open[0]) {
+    const used = smaller(first.remainderNano, unpaid)
+    first.remainderNano -= used
     unpaid -= used
-    return { grant, remainderNano: grant.amountNano - used }
-  })
+    if (first.remainderNano === 0n) open.shift()
+  }
+  return unpaid
 }
 
 /**
@@ -39,7 +64,7 @@ export function expiries(
 ): Expiry[] {
   let reserved = wallet.pendingNano
   return burnDown(grants, wallet.debitsNano)
-    .filter(({ grant }) => grant.expiresAt !== undefined && grant.expiresAt <= now)
+    .filter(({ grant }) => !grant.isClosed && grant.expiresAt !== undefined && grant.expiresAt <= now)
     .map(({ grant, remainderNano }) => {
       const kept = smaller(remainderNano, reserved)
       reserved -= kept

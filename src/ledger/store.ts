@@ -322,10 +322,13 @@ interface RefusedRow {
 interface GrantRow {
   entry_id: string
   entry_kind: EntryKind
+  seq: bigint
   kind: GrantKind
   amount: bigint
+  debits_before: bigint
   priority: number
   expires_ms: bigint | null
+  is_closed: boolean
 }
 
 /**
@@ -393,15 +396,20 @@ function readSettleAnswer([, outcome, charged, overrun, available]: SettleAnswer
 
 async function selectGrants(sql: ISql<{ bigint: bigint }>, accountId: number): Promise<Grant[]> {
   const rows = await sql<GrantRow[]>`
-    select entry_id, entry_kind, kind, amount, priority, (extract(epoch from expires_at) * 1000)::bigint as expires_ms
-    from ledger_grant where account_id = ${accountId}`
+    select g.entry_id, g.entry_kind, e.seq, g.kind, g.amount, g.priority,
+      (sum(g.amount) over (order by e.seq) - e.balance_after)::bigint as debits_before,
+      (extract(epoch from g.expires_at) * 1000)::bigint as expires_ms, g.closed_at is not null as is_closed
+    from ledger_grant g join entry e on e.id = g.entry_id and e.kind = g.entry_kind where g.account_id = ${accountId}`
   return rows.map(row => ({
     entryId: row.entry_id,
     entryKind: row.entry_kind,
+    seq: Number(row.seq),
     kind: row.kind,
     amountNano: row.amount,
+    debitsBeforeNano: row.debits_before,
     priority: row.priority,
     expiresAt: row.expires_ms === null ? undefined : new Date(Number(row.expires_ms)),
+    isClosed: row.is_closed,
   }))
 }
 

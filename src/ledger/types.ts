@@ -136,9 +136,15 @@ export interface Balance {
 export interface Grant {
   entryId: string
   entryKind: EntryKind
+  /** The number of its entry in its account. */
+  seq: number
   kind: GrantKind
   amountNano: bigint
+  /** What had been taken out of the wallet by then. */
+  debitsBeforeNano: bigint
   /** Lower is used first, among grants that expire together. */
   priority: number
   expiresAt: Date | undefined
+  /** It has expired, and what was left of it then is taken. */
+  isClosed: boolean
 }

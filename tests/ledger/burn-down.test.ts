@@ -5,7 +5,10 @@ import type { Grant } from '@/ledger/types.ts'
 
 const NOW = new Date('2030-01-01')
 
-const grant = fc.record({
+/** Credit as it is given, before it is known what was taken out by then. */
+type Terms = Omit<Grant, 'seq' | 'debitsBeforeNano' | 'isClosed'>
+
+const terms = fc.record({
   entryId: fc.uuid(),
   entryKind: fc.constantFrom('topup', 'promo', 'trial'),
   kind: fc.constantFrom('paid', 'promo', 'trial'),
@@ -17,69 +20,115 @@ const grant = fc.record({
       nil: undefined,
     },
   ),
-}) satisfies fc.Arbitrary<Grant>
-const grants = fc.uniqueArray(grant, { maxLength: 12, selector: ({ entryId }) => entryId })
+}) satisfies fc.Arbitrary<Terms>
 const amount = fc.bigInt(0n, 8_000n)
+
+/** What happened in a wallet, in its order: credit that was given, and amounts that were taken out. */
+const history = fc.array(fc.oneof(terms, fc.bigInt(1n, 1_500n)), { maxLength: 20 })
+
+interface Wallet {
+  grants: Grant[]
+  debitsNano: bigint
+}
+
+function walletOf(events: readonly (Terms | bigint)[]): Wallet {
+  const wallet: Wallet = { grants: [], debitsNano: 0n }
+  for (const [seq, event] of events.entries()) {
+    if (typeof event === 'bigint') wallet.debitsNano += event
+    else wallet.grants.push({ ...event, seq, debitsBeforeNano: wallet.debitsNano, isClosed: false })
+  }
+  return wallet
+}
+
+/** The same one nano after the other, each from what is used first of what is there; without end is far away. */
+function oneByOne(events: readonly (Terms | bigint)[]): Map<string, bigint> {
+  const left = new Map<string, bigint>()
+  const rankOf = ({ expiresAt, priority, entryId }: Terms) =>
+    `${String(expiresAt?.getTime() ?? 9e15).padStart(16, '0')} ${priority} ${entryId}`
+  const given: Terms[] = []
+  let debt = 0n
+  for (const event of events) {
+    if (typeof event === 'bigint') debt += event
+    else {
+      given.push(event)
+      left.set(event.entryId, event.amountNano)
+    }
+    for (const { entryId } of given.toSorted((one, other) => (rankOf(one) < rankOf(other) ? -1 : 1))) {
+      for (let rest = left.get(entryId) ?? 0n; rest > 0n && debt > 0n; rest -= 1n) {
+        left.set(entryId, rest - 1n)
+        debt -= 1n
+      }
+    }
+  }
+  return left
+}
 
 const total = (amounts: readonly bigint[]) => amounts.reduce((sum, one) => sum + one, 0n)
 const given = (all: readonly Grant[]) => total(all.map(({ amountNano }) => amountNano))
+const remaindersOf = ({ grants, debitsNano }: Wallet) =>
+  burnDown(grants, debitsNano).map(({ grant, remainderNano }) => [grant.entryId, remainderNano] as const)
+const isExpired = ({ expiresAt }: Terms) => expiresAt !== undefined && expiresAt <= NOW
+
+const BASE = { entryKind: 'topup', kind: 'paid', amountNano: 10n, priority: 4, expiresAt: undefined } as const
+const paid: Terms = { ...BASE, entryId: 'paid' }
+const trial: Terms = { ...BASE, entryId: 'trial', kind: 'trial', priority: 0 }
+const ending: Terms = { ...BASE, entryId: 'ending', expiresAt: NOW }
+const later: Terms = { ...ending, entryId: 'later', expiresAt: new Date('2030-01-02') }
 
 describe('what is left of grants', () => {
-  test('adds up to the balance, and is never below zero or above what was given', () => {
+  test('is what nobody took, one nano after the other', () => {
     fc.assert(
-      fc.property(grants, amount, (all, debits) => {
-        const remainders = burnDown(all, debits)
-        const left = total(remainders.map(({ remainderNano }) => remainderNano))
-        expect(left).toBe(given(all) > debits ? given(all) - debits : 0n)
-        for (const { grant: one, remainderNano } of remainders) {
-          expect(remainderNano >= 0n && remainderNano <= one.amountNano).toBe(true)
-        }
+      fc.property(history, events => {
+        expect(new Map(remaindersOf(walletOf(events)))).toEqual(oneByOne(events))
+      }),
+    )
+  })
+
+  test('adds up to the balance, or to nothing where that is below', () => {
+    fc.assert(
+      fc.property(history, events => {
+        const wallet = walletOf(events)
+        const balance = given(wallet.grants) - wallet.debitsNano
+        const left = total(remaindersOf(wallet).map(([, remainder]) => remainder))
+        expect(left >= balance && left >= 0n).toBe(true)
+        if (balance >= 0n) expect(left).toBe(balance)
+        else expect(left).toBe(0n)
       }),
     )
   })
 
   test('does not depend on the order in which they are known', () => {
     fc.assert(
-      fc.property(grants, amount, (all, debits) => {
-        expect(burnDown([...all].reverse(), debits)).toEqual(burnDown(all, debits))
+      fc.property(history, events => {
+        const { grants, debitsNano } = walletOf(events)
+        expect(burnDown([...grants].reverse(), debitsNano)).toEqual(burnDown(grants, debitsNano))
       }),
     )
   })
 
-  test('is touched only when everything before it is used up', () => {
-    fc.assert(
-      fc.property(grants, amount, (all, debits) => {
-        const untouched = burnDown(all, debits).findIndex(({ remainderNano }) => remainderNano > 0n)
-        const after = untouched < 0 ? [] : burnDown(all, debits).slice(untouched + 1)
-        for (const { grant: one, remainderNano } of after) expect(remainderNano).toBe(one.amountNano)
-      }),
-    )
-  })
-
-  test('shrinks in the order of expiry, then of priority', () => {
-    const base = { entryKind: 'topup', amountNano: 10n, priority: 4, expiresAt: undefined } as const
-    const paid: Grant = { ...base, entryId: 'a', kind: 'paid' }
-    const trial: Grant = { ...base, entryId: 'b', kind: 'trial', priority: 0 }
-    const ending: Grant = { ...base, entryId: 'c', kind: 'paid', expiresAt: NOW }
-    const left = burnDown([paid, trial, ending], 15n).map(({ grant: one, remainderNano }) => [
-      one.entryId,
-      remainderNano,
-    ])
-    expect(left).toEqual([
-      ['c', 0n],
-      ['b', 5n],
-      ['a', 10n],
-    ])
+  test.each([
+    [
+      'what expires first, then what is without end',
+      [paid, later, ending, 15n],
+      { ending: 0n, later: 5n, paid: 10n },
+    ],
+    ['of what has one end or none, by priority', [paid, trial, 5n], { trial: 5n, paid: 10n }],
+    ['nothing of what was given later', [paid, 8n, ending], { ending: 10n, paid: 2n }],
+    ['a debt of what is given next, whatever ends first', [3n, paid, ending], { ending: 10n, paid: 7n }],
+    ['no more than there is', [paid, 15n, ending], { ending: 5n, paid: 0n }],
+  ])('shrinks: what is taken out uses %s', (_what, events, left) => {
+    expect(Object.fromEntries(remaindersOf(walletOf(events)))).toEqual(left)
   })
 })
 
 describe('expiry', () => {
   test('takes what is left of what has expired, but for what running exchanges rely on, and never more than there is', () => {
     fc.assert(
-      fc.property(grants, amount, amount, (all, debitsNano, pendingNano) => {
-        const due = expiries(all, { debitsNano, pendingNano }, NOW)
-        const expired = given(all.filter(({ expiresAt }) => expiresAt !== undefined && expiresAt <= NOW))
-        const unused = expired > debitsNano ? expired - debitsNano : 0n
+      fc.property(history, amount, (events, pendingNano) => {
+        const wallet = walletOf(events)
+        const due = expiries(wallet.grants, { ...wallet, pendingNano }, NOW)
+        const left = oneByOne(events)
+        const unused = total(wallet.grants.filter(isExpired).map(({ entryId }) => left.get(entryId) ?? 0n))
         const taken = total(due.map(({ amountNano }) => amountNano))
         expect(taken).toBe(unused > pendingNano ? unused - pendingNano : 0n)
       }),
@@ -88,14 +137,17 @@ describe('expiry', () => {
 
   test('run again with what it took counted as taken, finds nothing; and closes what is used up', () => {
     fc.assert(
-      fc.property(grants, amount, amount, (all, debitsNano, pendingNano) => {
+      fc.property(history, amount, (events, pendingNano) => {
+        const { grants, debitsNano } = walletOf(events)
         const taken = total(
-          expiries(all, { debitsNano, pendingNano }, NOW).map(({ amountNano }) => amountNano),
+          expiries(grants, { debitsNano, pendingNano }, NOW).map(({ amountNano }) => amountNano),
         )
-        const again = expiries(all, { debitsNano: debitsNano + taken, pendingNano }, NOW)
+        const again = expiries(grants, { debitsNano: debitsNano + taken, pendingNano }, NOW)
         expect(total(again.map(({ amountNano }) => amountNano))).toBe(0n)
-        const idle = expiries(all, { debitsNano: debitsNano + taken, pendingNano: 0n }, NOW)
+        const idle = expiries(grants, { debitsNano: debitsNano + taken, pendingNano: 0n }, NOW)
         if (pendingNano === 0n) expect(idle.every(({ last }) => last)).toBe(true)
+        const closed = grants.map(one => ({ ...one, isClosed: true }))
+        expect(expiries(closed, { debitsNano, pendingNano }, NOW)).toEqual([])
       }),
     )
   })

@@ -21,10 +21,10 @@ interface ModelAccount {
   debits: bigint
   pending: bigint
   suspended: boolean
-  /** What was given with an end that has passed since. */
-  expiredCredit: bigint
-  /** What was given with an end that has not. */
-  endingCredit: bigint
+  /** What is left of credit whose end has passed: used first. */
+  expiredLeft: bigint
+  /** What is left of credit whose end has not: used next. */
+  endingLeft: bigint
 }
 
 interface ModelKey {
@@ -82,8 +82,8 @@ export function newModel(setup: { credits: bigint[]; keys: ModelKey[]; codes: Mo
       debits: 0n,
       pending: 0n,
       suspended: false,
-      expiredCredit: 0n,
-      endingCredit: 0n,
+      expiredLeft: 0n,
+      endingLeft: 0n,
     })),
     keys: setup.keys,
     exchanges: [],
@@ -292,8 +292,9 @@ function topUp(which: number, value: bigint, ends: boolean) {
     const { posted } = await real.store.post({ ...base, ...terms })
     assertEqual(true, posted)
     const owner = at(model.accounts, account)
+    const debt = owner.debits > owner.credits ? owner.debits - owner.credits : 0n
     owner.credits += value
-    if (ends) owner.endingCredit += value
+    if (ends && value > debt) owner.endingLeft += value - debt
     model.topups.push({ id, account, amount: value })
   })
 }
@@ -317,7 +318,7 @@ function debit(which: number, value: bigint) {
     const account = which % model.accounts.length
     const accountId = at(real.accountIds, account)
     await real.store.post({ id: real.newId(), accountId, kind: 'debit', amountNano: -value, reason: 'model' })
-    at(model.accounts, account).debits += value
+    takeOut(at(model.accounts, account), value)
   })
 }
 
@@ -332,7 +333,7 @@ function payOut(which: number, value: bigint) {
     const owner = at(model.accounts, account)
     const possible = owner.credits - owner.debits - owner.pending >= value
     assertEqual(possible, paid)
-    if (possible) owner.debits += value
+    if (possible) takeOut(owner, value)
   })
 }
 
@@ -374,17 +375,15 @@ function redeem(which: number, by: number) {
   })
 }
 
-/** What has an end is used first, so what is left of it is what it was less everything ever taken out. */
 function expire(which: number) {
   return command(`expire(${which})`, async (model, real) => {
     const account = which % model.accounts.length
     await real.passTime(account)
     await real.store.expireCredit(at(real.accountIds, account))
     const owner = at(model.accounts, account)
-    owner.expiredCredit += owner.endingCredit
-    owner.endingCredit = 0n
-    const unused = owner.expiredCredit - owner.debits
-    if (unused > owner.pending) owner.debits += unused - owner.pending
+    owner.expiredLeft += owner.endingLeft
+    owner.endingLeft = 0n
+    if (owner.expiredLeft > owner.pending) takeOut(owner, owner.expiredLeft - owner.pending)
   })
 }
 
@@ -484,8 +483,19 @@ function end(model: Model, exchange: ModelExchange): void {
   if (key.cap !== undefined) key.pending -= value
 }
 
+function takeOut(account: ModelAccount, value: bigint): void {
+  account.debits += value
+  const expired = smaller(value, account.expiredLeft)
+  account.expiredLeft -= expired
+  account.endingLeft -= smaller(value - expired, account.endingLeft)
+}
+
+function smaller(one: bigint, other: bigint): bigint {
+  return one < other ? one : other
+}
+
 function take(model: Model, exchange: ModelExchange, cost: bigint): void {
-  at(model.accounts, exchange.account).debits += cost
+  takeOut(at(model.accounts, exchange.account), cost)
   spend(model, exchange, cost)
   if (cost > 0n) exchange.months.add(at(model.keys, exchange.key).month)
 }

@@ -1,7 +1,7 @@
 import { afterAll, describe, expect, test } from 'bun:test'
 import { audit } from '@/ledger/audit.ts'
 import type { Posting } from '@/ledger/types.ts'
-import { costOf, holdOf, ledgerFixture, newId } from './fixture.ts'
+import { costOf, holdOf, ledgerFixture, newId, type Payer } from './fixture.ts'
 
 const fixture = await ledgerFixture()
 const { store } = fixture
@@ -138,17 +138,32 @@ describe('post', () => {
 })
 
 describe('credit that expires', () => {
+  async function giveEnding({ accountId }: Payer, amountNano: bigint): Promise<void> {
+    const expiresAt = new Date(Date.now() + 3_600_000)
+    await store.post({ ...posting(accountId, 'promo', amountNano), expiresAt })
+  }
+
+  /** Lets the end of all credit that has one pass. */
+  async function endCredit({ accountId }: Payer): Promise<void> {
+    await sql`update ledger_grant set expires_at = now() - interval '1 second'
+      where account_id = ${accountId} and expires_at > now()`
+    await ledger.maintain()
+  }
+
+  async function spend(payer: Payer, costNano: bigint): Promise<string> {
+    const request = holdOf(payer, costNano)
+    await ledger.hold(request)
+    await ledger.settle(costOf(request, costNano))
+    return request.id
+  }
+
   test('is used first; what is left is taken, but not what a running exchange relies on', async () => {
     const payer = await fixture.payer(100n)
-    const expiresAt = new Date(Date.now() + 3_600_000)
-    await store.post({ ...posting(payer.accountId, 'promo', 50n), expiresAt })
-    const [used, running] = [holdOf(payer, 20n), holdOf(payer, 10n)]
-    await ledger.hold(used)
-    await ledger.settle(costOf(used, 20n))
+    await giveEnding(payer, 50n)
+    await spend(payer, 20n)
+    const running = holdOf(payer, 10n)
     await ledger.hold(running)
-    await sql`update ledger_grant set expires_at = now() - interval '1 second'
-      where account_id = ${payer.accountId} and kind = 'promo'`
-    await ledger.maintain()
+    await endCredit(payer)
     await ledger.maintain()
     expect(await store.balance(payer.accountId)).toMatchObject({ balanceNano: 110n, pendingNano: 10n })
     await ledger.settle(costOf(running, 4n))
@@ -158,6 +173,35 @@ describe('credit that expires', () => {
       where account_id = ${payer.accountId} and expires_at is not null and closed_at is null`
     expect(open?.['count']).toBe(0)
     expect((await audit(url, { accountId: payer.accountId })).ok).toBe(true)
+  })
+
+  test('is not used up by what was spent before it was given', async () => {
+    const payer = await fixture.payer(100n)
+    await spend(payer, 60n)
+    await giveEnding(payer, 50n)
+    await spend(payer, 10n)
+    await endCredit(payer)
+    expect((await store.balance(payer.accountId))?.balanceNano).toBe(40n)
+  })
+
+  test('comes back without an end when a request that it paid for is given back', async () => {
+    const payer = await fixture.payer(100n)
+    await giveEnding(payer, 50n)
+    const ref = await spend(payer, 20n)
+    await endCredit(payer)
+    await store.post({ ...posting(payer.accountId, 'usage_refund', 20n), ref })
+    await endCredit(payer)
+    expect((await store.balance(payer.accountId))?.balanceNano).toBe(120n)
+    expect((await audit(url, { accountId: payer.accountId })).ok).toBe(true)
+  })
+
+  test('of several pays a debt before the rest of it ends', async () => {
+    const payer = await fixture.payer(10n)
+    await store.post({ ...posting(payer.accountId, 'debit', -30n), reason: 'test' })
+    await giveEnding(payer, 50n)
+    await giveEnding(payer, 7n)
+    await endCredit(payer)
+    expect((await store.balance(payer.accountId))?.balanceNano).toBe(0n)
   })
 })
 
