@@ -82,21 +82,22 @@ export async function enter(database: Database, world: World): Promise<{ model: 
   const owners = [newId(), newId()]
   for (const owner of owners) await store.register(owner, 'model')
   const { accountIds, keyIds, codeHashes } = world
+  const fresh = { isCounted: false, month: 0, spent: 0n, pending: 0n }
   return {
     real: { store, accountIds, keyIds, owners, codeHashes, steps: 0, newId, ...hands(database, world) },
     model: newModel({
       credits: [CREDIT, CREDIT],
       keys: [
-        { account: 0, cap: undefined, month: 0, spent: 0n, pending: 0n },
-        { account: 0, cap: CAP, month: 0, spent: 0n, pending: 0n },
-        { account: 1, cap: undefined, month: 0, spent: 0n, pending: 0n },
+        { account: 0, cap: undefined, ...fresh },
+        { account: 0, cap: CAP, ...fresh },
+        { account: 1, cap: undefined, ...fresh },
       ],
       codes: codeHashes.map((_, index) => ({ amount: CODE, left: index + 1, usedBy: new Set<number>() })),
     }),
   }
 }
 
-type Hands = Pick<Real, 'setSuspended' | 'expireHold' | 'kill' | 'passTime' | 'passMonth' | 'read'>
+type Hands = Pick<Real, 'setSuspended' | 'expireHold' | 'kill' | 'passTime' | 'passMonth' | 'setCap' | 'read'>
 
 /** What no function of the ledger does: what an operator, the clock or a crash does to it. */
 function hands({ sql }: Database, { accountIds, keyIds }: World): Hands {
@@ -118,12 +119,18 @@ function hands({ sql }: Database, { accountIds, keyIds }: World): Hands {
     async passMonth(key) {
       await sql`update key_budget set period_start = period_start - interval '1 month' where key_id = ${keyIds[key] ?? 0}`
     },
+    async setCap(key, cap) {
+      await sql`update api_key set cap_nano = ${cap?.toString() ?? null}::text::bigint,
+        cap_period = ${cap === undefined ? null : 'month'} where id = ${keyIds[key] ?? 0}`
+    },
     async read() {
       const [row] = await sql<{ counters: string[] }[]>`
         select array(select credits || '/' || debits || '/' || pending from wallet
             where account_id = any (${accountIds}::bigint[]) order by account_id)
-          || coalesce((select case when period_start < ledger_period_start(period, now()) then 0 else spent end || '/' || pending
-            from key_budget where key_id = ${keyIds[1] ?? 0}), '0/0') as counters`
+          || array(select coalesce(case when period_start < ledger_period_start(period, now()) then 0 else spent end || '/' || pending,
+              '0/0')
+            from unnest(${keyIds}::bigint[]) with ordinality as k(id, n) left join key_budget on key_id = k.id order by k.n)
+            as counters`
       return row?.counters ?? []
     },
   }

@@ -31,7 +31,9 @@ interface ModelKey {
   account: number
   /** Of each month. */
   cap: bigint | undefined
-  /** How many months have passed. */
+  /** Whether it was asked for with a cap once: what it spends is counted from then on. */
+  isCounted: boolean
+  /** How many months have passed, the one that ended when the counting began included. */
   month: number
   spent: bigint
   pending: bigint
@@ -46,8 +48,8 @@ interface ModelExchange {
   /** What was charged when the hold was ended. */
   usage: { charged: bigint; expired: boolean } | undefined
   trueUp: bigint | undefined
-  /** The months of its key in which it was charged. */
-  months: Set<number>
+  /** The months of its key in which it was charged; undefined is a charge that did not count. */
+  months: Set<number | undefined>
   refunded: bigint
 }
 
@@ -71,7 +73,9 @@ export interface Real {
   passTime(account: number): Promise<void>
   /** Lets a month pass for what a key may spend. */
   passMonth(key: number): Promise<void>
-  /** `credits/debits/pending` of each account, then `spent/pending` of each key that has a cap, in the month that runs. */
+  /** Gives a key a cap of each month, or takes it away. */
+  setCap(key: number, cap: bigint | undefined): Promise<void>
+  /** `credits/debits/pending` of each account, then `spent/pending` of each key, in the month that runs. */
   read(): Promise<string[]>
 }
 
@@ -121,6 +125,9 @@ export function ledgerCommands(maxCommands: number) {
       fc.tuple(pick, pick).map(([code, account]) => redeem(code, account)),
       pick.map(account => expire(account)),
       pick.map(key => passMonth(key)),
+      fc
+        .tuple(pick, fc.option(fc.bigInt(0n, 200n), { nil: undefined }))
+        .map(([key, cap]) => setCap(key, cap)),
       fc.tuple(pick, fc.boolean()).map(([account, suspended]) => suspend(account, suspended)),
       fc.constant(look()),
     ],
@@ -131,7 +138,7 @@ export function ledgerCommands(maxCommands: number) {
 /** Throws if wallets and budgets are not where the model is. */
 export async function compare(model: Model, real: Real): Promise<void> {
   const wallets = model.accounts.map(({ credits, debits, pending }) => `${credits}/${debits}/${pending}`)
-  const budgets = model.keys.flatMap(key => (key.cap === undefined ? [] : [`${key.spent}/${key.pending}`]))
+  const budgets = model.keys.map(({ spent, pending }) => `${spent}/${pending}`)
   assertEqual([...wallets, ...budgets], await real.read())
 }
 
@@ -156,6 +163,14 @@ function look() {
 
 const hasExchange = (model: Model) => model.exchanges.length > 0
 
+/** A key that has a cap and is asked for is counted from then on. */
+function ask(model: Model, { key: index }: ModelExchange): void {
+  const key = at(model.keys, index)
+  if (key.cap === undefined || key.isCounted) return
+  key.isCounted = true
+  key.month += 1
+}
+
 function hold(requests: readonly { key: number; owner: number; amount: bigint }[]) {
   return command(
     `hold(${requests.map(({ key, amount: value }) => `${key}:${value}`)})`,
@@ -165,13 +180,14 @@ function hold(requests: readonly { key: number; owner: number; amount: bigint }[
         const key = request.key % model.keys.length
         const account = at(model.keys, key).account
         const exchange = { id: real.newId(), account, key, hold: undefined, usage: undefined }
-        const rest = { trueUp: undefined, months: new Set<number>(), refunded: 0n }
+        const rest = { trueUp: undefined, months: new Set<number | undefined>(), refunded: 0n }
         return { exchange: { ...exchange, ...rest }, amount: request.amount }
       })
       const answers = await real.store.hold(
         at(real.owners, owner),
         exchanges.map(({ exchange, amount: value }) => holdRequest(real, exchange, value)),
       )
+      for (const { exchange } of exchanges) ask(model, exchange)
       const expected = exchanges.map(({ exchange, amount: value }) => open(model, exchange, value, owner))
       assertEqual(
         expected.map((verdict, index) => `${verdict} ${creditOf(model, at(exchanges, index).exchange)}`),
@@ -192,6 +208,7 @@ function holdAgain(which: number, by: number) {
       const value = exchange.hold?.amount ?? 7n
       const [answer] = await real.store.hold(at(real.owners, owner), [holdRequest(real, exchange, value)])
       const charged = exchange.usage !== undefined || exchange.trueUp !== undefined
+      ask(model, exchange)
       const expected = exchange.hold !== undefined ? 'granted' : charged ? 'conflict' : undefined
       assertEqual(expected ?? open(model, exchange, value, owner), verdictOf(answer))
       if (exchange.hold !== undefined) exchange.hold.owner = owner
@@ -209,6 +226,7 @@ function extend(which: number, target: bigint) {
       const { id, accountId, keyId } = holdRequest(real, exchange, target)
       const request = { id, accountId, keyId, amountNano: target }
       const [answer] = await real.store.hold(at(real.owners, owner), [request])
+      ask(model, exchange)
       assertEqual(raise(model, exchange, target), verdictOf(answer))
       const [again] = await real.store.hold(at(real.owners, owner), [request])
       if (verdictOf(answer) === 'granted') assertEqual('granted', verdictOf(again))
@@ -398,6 +416,15 @@ function passMonth(which: number) {
   })
 }
 
+/** What is set aside already counts, or does not, as when it was. */
+function setCap(which: number, cap: bigint | undefined) {
+  return command(`setCap(${which}, ${cap})`, async (model, real) => {
+    const index = which % model.keys.length
+    await real.setCap(index, cap)
+    at(model.keys, index).cap = cap
+  })
+}
+
 function suspend(which: number, suspended: boolean) {
   return command(`suspend(${which}, ${suspended})`, async (model, real) => {
     const account = which % model.accounts.length
@@ -432,24 +459,25 @@ function refusalOf(model: Model, exchange: ModelExchange, need: bigint, own: big
   const key = at(model.keys, exchange.key)
   const available = account.credits - account.debits - account.pending
   if (account.suspended) return 'account_suspended'
-  if (key.cap !== undefined && key.cap - key.spent < own + need) return 'key_budget_exhausted'
-  const isWithinCap = key.cap === undefined || key.cap - key.spent - key.pending >= need
+  const cap = exchange.hold?.counted === false ? undefined : key.cap
+  if (cap !== undefined && cap - key.spent < own + need) return 'key_budget_exhausted'
+  const isWithinCap = cap === undefined || cap - key.spent - key.pending >= need
   if (available >= need && isWithinCap) return undefined
   return available + account.pending - own >= need ? 'credit_reserved' : 'credit_exhausted'
 }
 
 function reserve(model: Model, exchange: ModelExchange, value: bigint): void {
   at(model.accounts, exchange.account).pending += value
-  const key = at(model.keys, exchange.key)
-  if (key.cap !== undefined) key.pending += value
+  if (exchange.hold?.counted === true) at(model.keys, exchange.key).pending += value
 }
 
 function charge(model: Model, exchange: ModelExchange, cost: bigint): string {
   const account = at(model.accounts, exchange.account)
   if (exchange.hold !== undefined) {
+    const { counted } = exchange.hold
     end(model, exchange)
     if (cost > 0n) exchange.usage = { charged: cost, expired: false }
-    take(model, exchange, cost)
+    take(model, exchange, cost, counted)
     return `settled ${cost}`
   }
   const { usage } = exchange
@@ -458,7 +486,7 @@ function charge(model: Model, exchange: ModelExchange, cost: bigint): string {
   const difference = cost > exchange.refunded ? cost - charged : exchange.refunded - charged
   if (usage?.expired === false || exchange.trueUp !== undefined || difference === 0n) return 'duplicate 0'
   exchange.trueUp = difference
-  if (difference > 0n) take(model, exchange, difference)
+  if (difference > 0n) take(model, exchange, difference, true)
   else {
     account.credits -= difference
     giveBack(model, exchange, -difference)
@@ -472,15 +500,15 @@ function expireModel(model: Model, exchange: ModelExchange): void {
   end(model, exchange)
   if (held.progress === 0n) return
   exchange.usage = { charged: held.progress, expired: true }
-  take(model, exchange, held.progress)
+  take(model, exchange, held.progress, held.counted)
 }
 
 function end(model: Model, exchange: ModelExchange): void {
-  const value = exchange.hold?.amount ?? 0n
+  const { hold: held } = exchange
+  if (held === undefined) return
   exchange.hold = undefined
-  at(model.accounts, exchange.account).pending -= value
-  const key = at(model.keys, exchange.key)
-  if (key.cap !== undefined) key.pending -= value
+  at(model.accounts, exchange.account).pending -= held.amount
+  if (held.counted) at(model.keys, exchange.key).pending -= held.amount
 }
 
 function takeOut(account: ModelAccount, value: bigint): void {
@@ -494,22 +522,17 @@ function smaller(one: bigint, other: bigint): bigint {
   return one < other ? one : other
 }
 
-function take(model: Model, exchange: ModelExchange, cost: bigint): void {
+function take(model: Model, exchange: ModelExchange, cost: bigint, counted: boolean): void {
   takeOut(at(model.accounts, exchange.account), cost)
-  spend(model, exchange, cost)
-  if (cost > 0n) exchange.months.add(at(model.keys, exchange.key).month)
-}
-
-function spend(model: Model, exchange: ModelExchange, cost: bigint): void {
   const key = at(model.keys, exchange.key)
-  if (key.cap === undefined) return
-  key.spent += cost
+  if (cost > 0n) exchange.months.add(counted ? key.month : undefined)
+  if (counted && key.isCounted) key.spent += cost
 }
 
-/** What was charged in a month that is over frees nothing in this one. */
+/** What was charged in a month that is over, or did not count, frees nothing in this one. */
 function giveBack(model: Model, exchange: ModelExchange, value: bigint): void {
-  const { month } = at(model.keys, exchange.key)
-  if ([...exchange.months].every(charged => charged === month)) spend(model, exchange, -value)
+  const key = at(model.keys, exchange.key)
+  if (key.isCounted && [...exchange.months].every(charged => charged === key.month)) key.spent -= value
 }
 
 function holdRequest(real: Real, exchange: ModelExchange, amountNano: bigint) {
