@@ -1,6 +1,7 @@
 import { readSettings, type Settings } from '@/config/settings.ts'
 import { type OpenedDatabase, openDatabase } from '@/db/open.ts'
 import { checkSecret } from '@/db/secret-check.ts'
+import { ledgerStore } from '@/ledger/store.ts'
 import { loadSecret } from '@/secrets/secret.ts'
 import { type SecretBox, secretBox } from '@/secrets/secret-box.ts'
 import type { CommandIo } from './command.ts'
@@ -16,6 +17,10 @@ export async function withDatabase<Result>(
   const settings = readSettings(io.env, io.terminal)
   const db = await openDatabase({ ...settings, role: 'command' })
   try {
+    // Perhaps nothing was served for months. Where this is refused, it is by a database that is only read, or it was done.
+    await ledgerStore(db)
+      .makePartitions()
+      .catch(() => undefined)
     return await use(db, settings)
   } finally {
     await db.close()

@@ -110,6 +110,8 @@ export async function openLedger(options: LedgerOptions): Promise<Ledger> {
   await using opened = new AsyncDisposableStack()
   const pool = openPool(databaseUrl, timings, clock, options.onConnectionsLost)
   opened.defer(() => pool.close())
+  // The upkeep is a minute away, and nobody may have been here for months.
+  await pool.store.makePartitions().catch(err => log.error({ err }, 'partitions could not be made'))
   const presence = await register(pool.store, options.address)
   const spill =
     options.journalDirectory === undefined

@@ -59,9 +59,15 @@ export interface LedgerStore {
   accountsWithExpiredCredit(limit: number): Promise<number[]>
   /** Takes what is left of it; returns how many entries that made. */
   expireCredit(accountId: number): Promise<number>
-  makePartitions(monthsAhead: number): Promise<number>
+  /**
+   * Makes what holds the entries of the next months; returns how many were missing. An entry of a month without it would
+   * keep it from ever being made.
+   */
+  makePartitions(): Promise<number>
   rollUp(): Promise<number>
 }
+
+const MONTHS_AHEAD = 3
 
 /** SQLSTATEs of our own functions: an owner that is not alive; what cannot be done, in words for people. */
 export const OWNER_GONE = 'TG001'
@@ -190,11 +196,11 @@ export function ledgerStore({ sql }: Pick<Database, 'sql'>): LedgerStore {
         }
         return due.filter(({ amountNano }) => amountNano > 0n).length
       }),
-    makePartitions: monthsAhead =>
+    makePartitions: () =>
       unhurried(async tx => {
         const [row] = await tx<
           { made: number }[]
-        >`select ledger_make_partitions(now(), ${monthsAhead}) as made`
+        >`select ledger_make_partitions(now(), ${MONTHS_AHEAD}) as made`
         return row?.made ?? 0
       }),
     rollUp: () =>

@@ -12,7 +12,6 @@ import type { RunningHolds } from './running.ts'
 import type { LedgerTimings } from './timings.ts'
 import type { Settlement, Stop } from './types.ts'
 
-const MONTHS_AHEAD = 3
 const ACCOUNTS_AT_ONCE = 1_000
 
 /** What the ledger's regular work is done with. */
@@ -112,7 +111,7 @@ export class Upkeep {
     const { pool, adoption, settleRefused } = this.#options
     const store = pool.store
     await eachByItself([
-      () => store.makePartitions(MONTHS_AHEAD),
+      () => store.makePartitions(),
       () => this.#expireCredit(),
       () => store.rollUp(),
       () => adoption.run(),

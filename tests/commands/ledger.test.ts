@@ -1,5 +1,6 @@
 import { afterAll, describe, expect, test } from 'bun:test'
 import { eq } from 'drizzle-orm'
+import { forgetMonth } from '#tests/ledger/fixture.ts'
 import { testDatabase } from '#tests/support/stores/database.ts'
 import { accountStore } from '@/accounts/store.ts'
 import { type Command, type CommandIo, UsageError } from '@/commands/command.ts'
@@ -38,6 +39,14 @@ async function run(words: string) {
 }
 
 const json = async (words: string) => JSON.parse((await run(`${words} --json`)).text)
+
+test('the first entry after nothing ran for months has its month', async () => {
+  await forgetMonth(db)
+  expect((await json('audit')).ok).toBe(true)
+  const id = await newAccount()
+  expect(await json(`account credit ${id} 1 --reason test`)).toMatchObject({ balance: '6.000000000' })
+  expect((await json('audit')).ok).toBe(true)
+})
 
 test('credit and debit post an entry, tell the balance, and are in the log', async () => {
   const id = await newAccount()

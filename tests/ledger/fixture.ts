@@ -106,6 +106,16 @@ export function verdict(result: HoldResult): string {
   return result.granted ? 'granted' : result.reason
 }
 
+/** The month as it is after nothing ran for long: nobody made what holds its entries. Before there are any. */
+export async function forgetMonth({ sql }: TestDatabase): Promise<void> {
+  const [row] = await sql<
+    { name: string }[]
+  >`select to_char(now() at time zone 'UTC', '"entry_"YYYY_MM') as name`
+  const month = sql(row?.name ?? '')
+  await sql`alter table entry detach partition ${month}`
+  await sql`drop table ${month}`
+}
+
 /** Takes the database away from every ledger, as if it were down, until the returned function is called. */
 export async function cutOff({ url }: TestDatabase): Promise<() => Promise<void>> {
   const address = new URL(url)

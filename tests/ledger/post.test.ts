@@ -1,7 +1,7 @@
 import { afterAll, describe, expect, test } from 'bun:test'
 import { audit } from '@/ledger/audit.ts'
 import type { Posting } from '@/ledger/types.ts'
-import { costOf, holdOf, ledgerFixture, newId, type Payer } from './fixture.ts'
+import { costOf, forgetMonth, holdOf, ledgerFixture, newId, type Payer } from './fixture.ts'
 
 const fixture = await ledgerFixture()
 const { store } = fixture
@@ -261,6 +261,19 @@ test('partitions are made ahead of time, by however many processes at once', asy
   const id = Bun.randomUUIDv7('hex', Date.parse('2031-06-01T00:00:00.000Z'))
   const [row] = await sql`select ledger_first_id('2031-06-01T00:00:00Z') <= ${id}::uuid as inside`
   expect(row?.['inside']).toBe(true)
+})
+
+test('the first entry after nothing ran for months has its month', async () => {
+  const late = await ledgerFixture()
+  try {
+    await forgetMonth(late.database)
+    await late.open()
+    await late.payer(1n)
+    await late.store.makePartitions()
+    expect((await audit(late.database.url)).ok).toBe(true)
+  } finally {
+    await late.close()
+  }
 })
 
 test('the days that are over are added up once', async () => {
