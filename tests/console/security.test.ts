@@ -1,11 +1,18 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { Secret, TOTP } from 'otpauth'
-import { PASSWORD, startTestConsole, type TestConsole } from '#tests/support/gateway/console.ts'
+import {
+  PASSWORD,
+  type RouteName,
+  startTestConsole,
+  type TestConsole,
+  type Visitor,
+} from '#tests/support/gateway/console.ts'
 import { startTestGateway, type TestGateway } from '#tests/support/gateway/gateway.ts'
 import { manualClock } from '#tests/support/manual-clock.ts'
 import { until } from '#tests/support/upstreams/upstream.ts'
+import { consoleRoutes } from '@/console/api/contract/api.ts'
 import { firstOwnerLink, linkMakerOf, makeLink } from '@/console/links.ts'
-import { consoleSession, consoleUser } from '@/db/schema.ts'
+import { consoleSession, consoleUser, type Role } from '@/db/schema.ts'
 
 const clock = manualClock(Date.now())
 let gateway: TestGateway
@@ -232,10 +239,26 @@ describe('every answer', () => {
     '%s is locked down',
     async path => {
       const { headers } = await fetch(`${site.url}${path}`)
-      expect(headers.get('content-security-policy')).toContain("script-src 'self'")
-      expect(headers.get('content-security-policy')).toContain("frame-ancestors 'none'")
-      expect(headers.get('content-security-policy')).not.toContain('unsafe')
-      expect(headers.get('x-content-type-options')).toBe('nosniff')
+      expect(headers.get('content-security-policy')?.split('; ').sort()).toEqual([
+        "base-uri 'none'",
+        "connect-src 'self'",
+        "default-src 'none'",
+        "font-src 'self'",
+        "form-action 'self'",
+        "frame-ancestors 'none'",
+        "img-src 'self' data:",
+        "script-src 'self'",
+        "style-src 'self'",
+      ])
+      expect(Object.fromEntries(headers)).toMatchObject({
+        'x-content-type-options': 'nosniff',
+        'x-frame-options': 'DENY',
+        'referrer-policy': 'no-referrer',
+        'cross-origin-opener-policy': 'same-origin',
+        'cross-origin-resource-policy': 'same-origin',
+      })
+      expect(headers.get('strict-transport-security')).toBeNull()
+      if (path.startsWith('/api/')) expect(headers.get('cache-control')).toBe('no-store')
     },
   )
 
@@ -428,8 +451,62 @@ describe('a second factor', () => {
   })
 })
 
+describe('what is tried too often is refused:', () => {
+  let tried: TestConsole
+  let ada: Visitor
+  beforeAll(async () => {
+    tried = await startTestConsole(gateway, { clock, trustedProxies: ['127.0.0.0/8', '::1'] })
+    ada = await tried.signUp('too-often@example.com')
+    await tried.call(ada, 'POST /api/me/totp', { body: { password: PASSWORD } })
+  })
+  afterAll(() => tried.stop())
+
+  const token = 'no such token'
+  const stranger = (time: number) => `stranger-${crypto.randomUUID()}-${time}@example.com`
+  const cases: readonly [string, number, RouteName, (time: number) => object, 'one address' | 'many'][] = [
+    [
+      'accounts from one address',
+      10,
+      'POST /api/signup',
+      time => ({ email: stranger(time), password: PASSWORD }),
+      'one address',
+    ],
+    ['mails for one user', 3, 'POST /api/password-reset', () => ({ email: ada.email }), 'many'],
+    [
+      'mails from one address',
+      10,
+      'POST /api/password-reset',
+      time => ({ email: stranger(time) }),
+      'one address',
+    ],
+    ['looks at links', 20, 'POST /api/links/inspect', () => ({ token }), 'one address'],
+    ['uses of links', 20, 'POST /api/links/accept', () => ({ token, password: PASSWORD }), 'one address'],
+    [
+      'passwords for one user',
+      100,
+      'POST /api/session',
+      () => ({ email: ada.email, password: 'wrong' }),
+      'many',
+    ],
+    ['codes to redeem', 10, 'POST /api/billing/redeem', time => ({ code: `no-such-code-${time}` }), 'many'],
+    ['codes of a second factor to be', 6, 'POST /api/me/totp/confirm', () => ({ code: '000000' }), 'many'],
+    ['own passwords', 10, 'PUT /api/me/password', () => ({ current: 'wrong', password: PASSWORD }), 'many'],
+  ]
+  test.each(cases)('%s, beyond %i', async (what, most, route, body, from) => {
+    const attempt = async (time: number) => {
+      const address =
+        from === 'many' ? `192.0.2.${time}` : `198.51.100.${cases.findIndex(([name]) => name === what)}`
+      const init = { headers: { 'x-forwarded-for': address } }
+      const visitor = consoleRoutes[route].access === 'anyone' ? undefined : ada
+      return (await tried.send(visitor, route, { body: body(time) }, init)).status
+    }
+    for (let time = 0; time < most; time += 1) expect(await attempt(time)).not.toBe(429)
+    expect(await attempt(most)).toBe(429)
+  })
+})
+
 describe('a one-time link', () => {
-  test('works once, of two at the same moment for one, and not after it expired', async () => {
+  test('works once, of two at the same moment for one', async () => {
     const maker = linkMakerOf(site.console)
     const terms = { kind: 'invite', email: 'once@example.com', role: 'read_only' } as const
     const token = tokenOf(await makeLink(maker, gateway.database.orm, terms))
@@ -438,11 +515,23 @@ describe('a one-time link', () => {
     const statuses = (await Promise.all([accept(), accept()])).map(({ status }) => status)
     expect(statuses.sort()).toEqual([200, 404])
     expect((await accept()).status).toBe(404)
-    const late = tokenOf(await makeLink(maker, gateway.database.orm, { ...terms, email: 'late@example.com' }))
-    clock.advance(7 * 86_400_000 + 1)
-    expect((await site.send(undefined, 'POST /api/links/inspect', { body: { token: late } })).status).toBe(
-      404,
-    )
+  })
+
+  test.each([
+    ['first_owner', 24],
+    ['invite', 7 * 24],
+    ['password_reset', 1],
+    ['signup', 24],
+  ] as const)('%s is good for %i hours, and not for a moment longer', async (kind, hours) => {
+    const email = kind === 'first_owner' ? null : `${kind}@example.com`
+    const terms = { kind, email, role: null }
+    const token = tokenOf(await makeLink(linkMakerOf(site.console), gateway.database.orm, terms))
+    const inspect = async () =>
+      (await site.send(undefined, 'POST /api/links/inspect', { body: { token } })).status
+    clock.advance(hours * 3_600_000 - 1)
+    expect(await inspect()).toBe(200)
+    clock.advance(1)
+    expect(await inspect()).toBe(404)
   })
 
   test('to a new password works no more once the password was changed otherwise', async () => {
@@ -511,6 +600,30 @@ describe('a one-time link', () => {
       expect((await accept(kept.url)).status).toBe(200)
     },
   )
+
+  test('raises the role of somebody who is known, and never lowers it', async () => {
+    const ada = await site.signUp('raised@example.com')
+    const roleAfter = async (role: Role | null) => {
+      const terms = { kind: 'invite', email: ada.email, role } as const
+      const token = tokenOf(await makeLink(linkMakerOf(site.console), gateway.database.orm, terms))
+      const { user } = await site.call(undefined, 'POST /api/links/accept', {
+        body: { token, password: PASSWORD },
+      })
+      return user.role
+    }
+    expect(await roleAfter('admin')).toBe('admin')
+    expect(await roleAfter('read_only')).toBe('admin')
+    expect(await roleAfter(null)).toBe('admin')
+  })
+
+  test('that is printed or proves an address is no key to an account that is there', async () => {
+    const ada = await site.signUp('there@example.com')
+    const terms = { kind: 'signup', email: ada.email, role: null } as const
+    const token = tokenOf(await makeLink(linkMakerOf(site.console), gateway.database.orm, terms))
+    const body = { token, password: 'the password of a thief' }
+    expect(await site.fail(undefined, 'POST /api/links/accept', { body })).toMatchObject({ code: 'refused' })
+    expect((await signIn(ada.email, 'the password of a thief')).status).toBe(401)
+  })
 
   test('for the first owner is none once somebody administers', async () => {
     const maker = linkMakerOf(site.console)

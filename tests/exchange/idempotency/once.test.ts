@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { afterAll, beforeAll, expect, spyOn, test } from 'bun:test'
 import { manualClock } from '#tests/support/manual-clock.ts'
 import { type TestDatabase, testDatabase } from '#tests/support/stores/database.ts'
 import { until } from '#tests/support/upstreams/upstream.ts'
@@ -48,6 +48,30 @@ test('a request that broke off without an answer may be made again', async () =>
   const second = await ask(async () => Response.json({ said: 'this' }))
   expect(await second.json()).toEqual({ said: 'this' })
   expect(made).toHaveLength(2)
+})
+
+test('whoever waits for an answer that breaks off before it began makes the request anew', async () => {
+  const [claims, looks] = [spyOn(store, 'claim'), spyOn(store, 'find')]
+  /** So many answers of the database have been taken in. */
+  const answered = async (spy: typeof claims | typeof looks, count: number) => {
+    await until(() => spy.mock.calls.length === count)
+    await Promise.allSettled(spy.mock.results.map(({ value }) => value))
+    await new Promise<void>(resolve => setImmediate(resolve))
+  }
+  const answer = Promise.withResolvers<Response>()
+  const ask = (said: Promise<Response>) =>
+    idempotency.once(claim('waited-for'), caller(), () => ({ request: caller(), answer: () => said }))
+  const first = ask(answer.promise)
+  await answered(claims, 1)
+  const second = ask(Promise.resolve(new Response('said')))
+  await answered(claims, 2)
+  clock.advance(100)
+  await answered(looks, 1)
+  answer.reject(new Error('a bug'))
+  await expect(first).rejects.toThrow('a bug')
+  clock.advance(100)
+  expect(await (await second).text()).toBe('said')
+  for (const spy of [claims, looks]) spy.mockRestore()
 })
 
 test('whoever leaves while another has the key gets no run of their own', async () => {

@@ -93,6 +93,16 @@ describe('money', () => {
     await until(async () => (await lastExchange())?.['cost_nano'] === 3_000_000n)
   })
 
+  test('text and sound are estimated in tokens where nobody counts them', async () => {
+    const response = await say({ model: 'tts/tokens', input: 'a sentence of seven words, no more' })
+    await response.arrayBuffer()
+    await until(async () => (await lastExchange())?.['model'] === 'tts/tokens')
+    const { usage_source, input_uncached, audio_output } = (await lastExchange()) ?? {}
+    expect(usage_source).toBe('estimated')
+    expect(Number(input_uncached)).toBeWithin(7, 14)
+    expect(Number(audio_output)).toBeGreaterThan(0)
+  })
+
   test('a sound that breaks off breaks the connection, and is charged: the vendor spoke it', async () => {
     const fed = fedStream()
     answer = () =>

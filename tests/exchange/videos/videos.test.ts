@@ -477,6 +477,15 @@ test('a video that is deleted while it is made is paid when it is made, and then
   expect(await balance()).toEqual({ ...before, balance: before.balance - 410_000_000n })
 })
 
+test('a video that is deleted when it is made is deleted at its maker', async () => {
+  const { id } = await order('sora')
+  maker.state = 'completed'
+  expect((await show(id)).status).toBe('completed')
+  const before = maker.seen.length
+  expect((await send('DELETE', `/v1/videos/${id}`)).status).toBe(200)
+  expect(maker.seen.slice(before).map(({ method }) => method)).toEqual(['DELETE'])
+})
+
 describe('content', () => {
   async function made(model: string): Promise<string> {
     const { id } = await order(model)

@@ -152,6 +152,16 @@ test('an upstream that compacts itself is asked to, and its answer is handed on 
   expect(BigInt(String(row?.['cost_nano']))).toBe(2_000_000n)
 })
 
+test('a summary that an upstream made itself is handed back to it, also behind a stored turn', async () => {
+  const model = 'responses/echo'
+  const first = await openai.responses.create({ model, input: 'remember the bridge', store: true })
+  const theirs = { type: 'compaction', id: 'cmp_1', encrypted_content: 'gAAAAAB-sealed-by-the-vendor' }
+  const input = [theirs, { role: 'user', content: 'and now?' }] as ResponseInputItem[]
+  await openai.responses.create({ model, input, previous_response_id: first.id })
+  expect(lastSent()).toContain('gAAAAAB-sealed-by-the-vendor')
+  expect(lastSent()).toContain('remember the bridge')
+})
+
 test('a summary is of use to the account alone that it was made for', async () => {
   const compacted = await openai.responses.compact({ model: 'chat/echo', input: TALK })
   const { key } = await openPayer(gateway.database)
