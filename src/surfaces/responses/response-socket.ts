@@ -204,7 +204,7 @@ const TOLD_HEADERS = new Set(['x-request-id', 'retry-after', 'retry-after-ms', '
 const HANDSHAKE = /^(?:sec-websocket-|upgrade$|connection$|content-|transfer-encoding$|idempotency-key$)/
 
 function requestHeaders(handshake: Headers): Headers {
-  const headers = new Headers({ 'content-type': 'application/json' })
+  const headers = new Headers()
   for (const [name, value] of handshake) if (!HANDSHAKE.test(name)) headers.set(name, value)
   return headers
 }
