@@ -1,5 +1,6 @@
+import { NO_RESULT, orphanLabel } from '@/formats/tools/results.ts'
 import type { Turn } from '@/generation/request.ts'
-import { asObjects, asString, type JsonObject } from '@/json/json.ts'
+import { asObjects, asString, type JsonObject, present } from '@/json/json.ts'
 
 /** One message under construction. */
 export interface Entry {
@@ -103,12 +104,15 @@ function answered(ids: readonly string[], blocks: readonly JsonObject[]): JsonOb
 }
 
 function noResult(id: string): JsonObject {
-  return { type: 'tool_result', tool_use_id: id, content: 'no result', is_error: true }
+  return { type: 'tool_result', tool_use_id: id, content: NO_RESULT, is_error: true }
 }
 
 /** A result whose call is not in the message before: what it says, as the user's words. */
 function orphan(id: string, block: JsonObject): JsonObject[] {
-  const content = block['content']
-  const text = asString(content) ?? ''
-  return [{ type: 'text', text: `Result of tool call ${id}: ${text}`.trimEnd() }, ...asObjects(content)]
+  const { content, cache_control } = block
+  const label = orphanLabel({ callId: id, name: undefined, isError: block['is_error'] === true })
+  const text = `${label} ${asString(content) ?? ''}`.trimEnd()
+  const blocks: JsonObject[] = [{ type: 'text', text }, ...asObjects(content)]
+  const last = blocks.pop()
+  return [...blocks, { ...last, ...present({ cache_control: last?.['cache_control'] ?? cache_control }) }]
 }

@@ -1,14 +1,13 @@
+import { NO_RESULT, orphanParts } from '@/formats/tools/results.ts'
 import type { MediaPart, Part, ToolCallPart, ToolResultPart } from '@/generation/part.ts'
 import { isSilent, type Turn } from '@/generation/request.ts'
 import { present } from '@/json/json.ts'
-import { encodeResult, resultText } from './function-response.ts'
+import { encodeResult } from './function-response.ts'
 import { encodeMedia } from './media.ts'
 import { encodeModelParts, encodeUserPart, type PartDestination } from './parts-encode.ts'
 import { matchResults } from './result-matching.ts'
 import type { WireContent, WirePart } from './wire.ts'
 
-/** What stands for a tool result that the history lost: Gemini refuses calls and results of different number. */
-const NO_RESULT = { result: 'No result was recorded for this call.' }
 /** The user's turn where the conversation has none to begin with. */
 const OPENING: WirePart = { text: '.' }
 
@@ -78,10 +77,7 @@ function append(contents: WireContent[], role: 'user' | 'model', parts: WirePart
 /** A part of a user's turn; a result without a call becomes text. */
 function userParts(part: Part, to: PartDestination): WirePart[] {
   if (part.type !== 'tool-result') return encodeUserPart(part, to)
-  if (isMarked(part)) to.losses.add('cacheMark')
-  const text = resultText(part)
-  const media = resultMedia(part).map(item => encodeMedia(item, to))
-  return [...(text === '' ? [] : [{ text }]), ...media]
+  return orphanParts(part).flatMap(said => encodeUserPart(said, to))
 }
 
 function encodeResults(
@@ -100,7 +96,7 @@ function encodeResults(
     const functionResponse = present({
       id: to.traits.callIds ? call.callId : undefined,
       name: call.name,
-      response: result === undefined ? NO_RESULT : encodeResult(result),
+      response: result === undefined ? { result: NO_RESULT } : encodeResult(result),
       parts: inside.length === 0 ? undefined : inside,
     })
     responses.push({ functionResponse })

@@ -32,6 +32,6 @@ export function encodeResult(result: ToolResultPart): JsonObject {
 }
 
 /** The text parts of a result as one text. */
-export function resultText(result: ToolResultPart): string {
+function resultText(result: ToolResultPart): string {
   return result.content.flatMap(part => (part.type === 'text' ? [part.text] : [])).join('\n')
 }

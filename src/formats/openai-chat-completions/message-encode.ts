@@ -1,3 +1,4 @@
+import { NO_RESULT, orphanParts, tellFailure, withMark } from '@/formats/tools/results.ts'
 import { type MediaPart, type Part, type TextPart, type ToolResultPart, textPart } from '@/generation/part.ts'
 import type { Turn } from '@/generation/request.ts'
 import type { JsonObject } from '@/json/json.ts'
@@ -110,24 +111,17 @@ function answerCalls(
   return messages
 }
 
-/** Stands in for a result that the history lost; the API refuses a call without one. */
-const NO_RESULT = 'No result was recorded for this call.'
-
 /** A result's text: a word in place of its media, and of the failure that no field tells. */
-function resultTexts(result: ToolResultPart): TextPart[] {
+function resultTexts(result: ToolResultPart): readonly TextPart[] {
   const texts = result.content.filter(part => part.type === 'text')
   const media = result.content.filter(part => part.type === 'media')
   if (media.length > 0) {
     const kinds = media.map(part => part.kind).join(', ')
     texts.push(textPart(`[The ${kinds} of this result: see the next user message]`))
   }
-  const said = texts.map(part => part.text).join('\n')
-  if (result.isError && !/\b(?:error|failed|failure|exception)\b/i.test(said)) {
-    const [first = textPart('')] = texts
-    texts[0] = { ...first, text: `Error: ${first.text}` }
-  }
-  if (result.cache !== undefined) texts.push({ ...(texts.pop() ?? textPart('')), cache: result.cache })
-  return texts
+  const told = result.isError ? tellFailure(texts) : texts
+  // An empty result has no part for its mark.
+  return withMark(told.length === 0 ? [textPart('')] : told, result.cache)
 }
 
 function hoistedParts(result: ToolResultPart, callId: string): (TextPart | MediaPart)[] {
@@ -138,14 +132,8 @@ function hoistedParts(result: ToolResultPart, callId: string): (TextPart | Media
 function userMessages(parts: readonly Part[], answered: ReadonlySet<Part>, rules: TargetRules): JsonObject[] {
   const left = parts.flatMap(part => {
     if (part.type !== 'tool-result') return [part]
-    return answered.has(part) ? [] : orphanParts(part)
+    return answered.has(part) ? [] : [...orphanParts(part)]
   })
   const content = encodeParts(left, rules)
   return content.length === 0 ? [] : [{ role: 'user', content }]
-}
-
-/** A result whose call is not in the history: the model reads it as the user's words. */
-function orphanParts(result: ToolResultPart): Part[] {
-  const of = result.name === undefined ? `call ${result.callId}` : `${result.name} (${result.callId})`
-  return [textPart(`Result of tool ${of}:`), ...result.content]
 }

@@ -3,6 +3,7 @@ import type { Losses } from '@/formats/losses.ts'
 import { phaseOf } from '@/formats/signatures/phase.ts'
 import { signatureFor } from '@/formats/signatures/signature.ts'
 import { fitCallId } from '@/formats/tools/call-id.ts'
+import { NO_RESULT, orphanParts, tellFailure, withMark } from '@/formats/tools/results.ts'
 import type {
   MediaPart,
   Part,
@@ -21,9 +22,6 @@ import { encodeMedia } from './media.ts'
 import { FORMAT } from './wire.ts'
 
 const CALL_ID = { pattern: /^[a-zA-Z0-9_-]+$/, maxLength: 64 }
-
-/** What a synthetic output says: the API refuses a call without one. */
-const NO_RESULT = 'No result was given for this tool call.'
 
 /** What decides how the conversation is written, beside the conversation. */
 export interface HistoryOptions {
@@ -118,7 +116,7 @@ class HistoryWriter {
       case 'media':
         return [this.#media(part)]
       case 'tool-result':
-        return this.#orphan(part, turn)
+        return orphanParts(part).flatMap(content => this.#promptContent(content, turn))
       case 'reasoning':
         this.#losses.add('reasoningHistory')
         return []
@@ -127,12 +125,6 @@ class HistoryWriter {
         if (part.type === 'tool-call') this.#call(part, turn)
         return []
     }
-  }
-
-  /** A result whose call is gone: still worth reading. */
-  #orphan(part: ToolResultPart, turn: number): JsonObject[] {
-    const label = textPart(`Result of tool call ${part.name ?? part.callId}:`)
-    return [label, ...part.content].flatMap(content => this.#promptContent(content, turn))
   }
 
   #assistant(parts: readonly Part[], turn: number): void {
@@ -261,7 +253,7 @@ class HistoryWriter {
 
   #output(part: ToolResultPart, callId: string): JsonObject {
     const type = part.kind === 'custom' ? 'custom_tool_call_output' : 'function_call_output'
-    const content = marked(part.isError ? markError(part.content) : part.content, part.cache)
+    const content = withMark(part.isError ? tellFailure(part.content) : part.content, part.cache)
     const texts = content.filter(piece => piece.type === 'text')
     const isMarked = content.some(piece => piece.cache !== undefined)
     const plain = texts.length === content.length && !(isMarked && this.#options.cacheBreakpoints)
@@ -285,6 +277,7 @@ class HistoryWriter {
   /** An image that the model made. Anything else it made has no item. */
   #image(part: MediaPart): void {
     if (part.kind !== 'image' || part.source.type !== 'base64') return this.#losses.add('media')
+    if (part.cache !== undefined) this.#losses.add('cacheMark')
     const { data } = part.source
     const hash = new Bun.CryptoHasher('sha256').update(data).digest('hex').slice(0, 32)
     const id = this.#freeId(`ig_${hash}`)
@@ -321,23 +314,4 @@ function noResult(call: ToolCallPart): ToolResultPart {
     isError: false,
     cache: undefined,
   }
-}
-
-/** A result's content with the mark of the whole on its last part, where marks have their place. */
-function marked(
-  content: ToolResultPart['content'],
-  cache: ToolResultPart['cache'],
-): ToolResultPart['content'] {
-  const last = content.at(-1)
-  if (last === undefined || cache === undefined || last.cache !== undefined) return content
-  return [...content.slice(0, -1), { ...last, cache }]
-}
-
-/** The format has no error flag, so the text says it unless it does already. */
-function markError(content: ToolResultPart['content']): ToolResultPart['content'] {
-  const [first, ...rest] = content
-  if (first?.type !== 'text') return [textPart('Error:'), ...content]
-  return /error|fail|exception/i.test(first.text)
-    ? content
-    : [{ ...first, text: `Error: ${first.text}` }, ...rest]
 }

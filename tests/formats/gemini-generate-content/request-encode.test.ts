@@ -147,6 +147,7 @@ describe('turns', () => {
           { functionResponse: { name: 'g', response: { result: '[1,2]' } } },
           { functionResponse: { name: 'h', response: { result: 'No result was recorded for this call.' } } },
           { text: 'meanwhile' },
+          { text: 'Result of tool call z:' },
           { text: 'orphan' },
         ],
       },

@@ -384,7 +384,7 @@ describe('results', () => {
     ['no such file', 'Error: no such file'],
     ['Error: no such file', 'Error: no such file'],
     ['the build failed', 'the build failed'],
-    ['', 'Error: '],
+    ['', 'Error:'],
   ])('edge 58: that failed with "%s" say so', (text, content) => {
     const turns = [assistant(call('a')), user(result('a', text === '' ? [] : [text], true))]
     expect(messagesOf(turns)).toMatchObject([{}, { role: 'tool', content }])

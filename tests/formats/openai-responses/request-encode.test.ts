@@ -104,7 +104,7 @@ describe('edge 49: calls and outputs that lack each other', () => {
       },
       { type: 'function_call', call_id: 'c1', name: 'f', arguments: '{}' },
       { type: 'function_call', call_id: 'c2', name: 'f', arguments: '{}' },
-      { type: 'function_call_output', call_id: 'c1', output: 'No result was given for this tool call.' },
+      { type: 'function_call_output', call_id: 'c1', output: 'No result was recorded for this call.' },
       { type: 'function_call_output', call_id: 'c2', output: 'two' },
       { type: 'message', role: 'user', content: [{ type: 'input_text', text: 'and?' }] },
     ])
@@ -135,7 +135,7 @@ describe('edge 49: calls and outputs that lack each other', () => {
     })
     expect(items.map(idAndOutput)).toEqual([
       ['c', undefined],
-      ['c', 'No result was given for this tool call.'],
+      ['c', 'No result was recorded for this call.'],
       ['c_2', undefined],
       ['c_2', '1'],
     ])

@@ -1,0 +1,47 @@
+import {
+  type CacheMark,
+  type MediaPart,
+  type TextPart,
+  type ToolResultPart,
+  textPart,
+} from '@/generation/part.ts'
+
+/** What stands for a result that the conversation lost: vendors refuse a call without one. */
+export const NO_RESULT = 'No result was recorded for this call.'
+
+/** A result whose call the conversation lost, as the user's words: still worth reading. */
+export function orphanParts(result: ToolResultPart): readonly (TextPart | MediaPart)[] {
+  return withMark([textPart(orphanLabel(result)), ...result.content], result.cache)
+}
+
+/** What stands in front of such a result. */
+export function orphanLabel({
+  callId,
+  name,
+  isError,
+}: Pick<ToolResultPart, 'callId' | 'name' | 'isError'>): string {
+  const of = name === undefined ? `call ${callId}` : `${name} (${callId})`
+  return `Result of tool ${of}${isError ? ', which failed' : ''}:`
+}
+
+/** A result's content with the mark of the whole on its last part, where marks have their place. */
+export function withMark<T extends TextPart | MediaPart>(
+  content: readonly T[],
+  cache: CacheMark | undefined,
+): readonly T[] {
+  const last = content.at(-1)
+  if (last === undefined || cache === undefined || last.cache !== undefined) return content
+  return [...content.slice(0, -1), { ...last, cache }]
+}
+
+/** A result's content for formats without a sign of failure: its words say it, unless they do already. */
+export function tellFailure<T extends TextPart | MediaPart>(
+  content: readonly T[],
+): readonly (T | TextPart)[] {
+  const [first, ...rest] = content
+  const said = content.map(part => (part.type === 'text' ? part.text : '')).join('\n')
+  if (/\b(?:error|failed|failure|exception)\b/i.test(said)) return content
+  return first?.type === 'text'
+    ? [{ ...first, text: `Error: ${first.text}` }, ...rest]
+    : [textPart('Error:'), ...content]
+}
