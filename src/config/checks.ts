@@ -73,7 +73,9 @@ class Checks {
     this.#distinct(names, name => `a channel named ${this.#quoted(name)} is already there`)
     for (const channel of channels) {
       for (const { value, pointer } of texts(channel, 'base_url')) this.#add(pointer, wrongBaseUrl(value))
-      this.#distinct(textItems(channel, 'api_keys'), () => 'is the same key as one before')
+      const keys = textItems(channel, 'api_keys')
+      for (const { value, pointer } of keys) this.#add(pointer, nameInPlaceOf(value))
+      this.#distinct(keys, () => 'is the same key as one before')
       this.#headers(asObject(channel.value['headers']) ?? {}, child(channel.pointer, 'headers'))
       if (channel.value['cache_prompts'] === true && channel.value['format'] !== 'anthropic-messages') {
         this.#add(child(channel.pointer, 'cache_prompts'), 'is for channels of anthropic-messages')
@@ -239,6 +241,12 @@ const CONNECTION_HEADERS: ReadonlySet<string> = new Set([
   'transfer-encoding',
   'upgrade',
 ])
+
+/** A shell would have put a key there; an upstream would be called with the name. */
+function nameInPlaceOf(key: string): string | undefined {
+  // biome-ignore lint/suspicious/noTemplateCurlyInString: shows the syntax of the file
+  return /^\$\w+$/.test(key) ? 'is the name of a variable and no key: write ${NAME} to read one' : undefined
+}
 
 /** Never shows the address: it may hold a password. */
 function wrongBaseUrl(baseUrl: string): string | undefined {

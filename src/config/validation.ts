@@ -42,9 +42,17 @@ function message(error: ValueError, path: string, written: string | undefined): 
     const known = Object.keys(error.schema['properties'] ?? {})
     return known.length === 0 ? 'is not a header name' : `is not known here; known are ${known.join(', ')}`
   }
-  const unquoted = error.schema['type'] === 'string' && ['number', 'boolean'].includes(typeof error.value)
-  const advice = unquoted ? ': it needs quotes' : ''
-  return `must be ${expectedWords(error.schema)}${shown(error.value, path, written)}${advice}`
+  return `must be ${expectedWords(error.schema)}${shown(error.value, path, written)}${adviceOn(error)}`
+}
+
+/** Quotes are not to be seen in what is shown. */
+function adviceOn({ schema, value }: ValueError): string {
+  if (schema['type'] === 'string')
+    return ['number', 'boolean'].includes(typeof value) ? ': it needs quotes' : ''
+  const isQuoted =
+    (schema['type'] === 'integer' && /^\d+$/.test(String(value))) ||
+    (schema['type'] === 'boolean' && /^(?:true|false)$/.test(String(value)))
+  return typeof value === 'string' && isQuoted ? ': without quotes' : ''
 }
 
 /** The wrong value as the file has it, where that cannot be a secret. */

@@ -24,7 +24,9 @@ export async function migrate(url: string, patienceMs: number = PATIENCE_MS): Pr
       patienceMs,
       refuseUnfitServer(client).then(() => refuseSharedSessions(url, client)),
     )
-    await client`set lock_timeout = 0`
+    await client`
+      select set_config(name, '0', false) from pg_settings
+      where name in ('lock_timeout', 'transaction_timeout', 'idle_in_transaction_session_timeout')`
     await client`select pg_advisory_lock(${LOCK}::bigint)`
     const before = await readApplied(client)
     const folder = findFolder()

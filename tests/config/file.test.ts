@@ -260,6 +260,16 @@ describe('one line per error, with line number and path', () => {
       '5: channels[0].api_keys[1]: is the same key as one before',
     ],
     [
+      'a key as a shell would read it',
+      channel('api_keys: [$NOPE, sk-$NOPE]'),
+      '5: channels[0].api_keys[0]: is the name of a variable and no key: write ${NAME} to read one',
+    ],
+    [
+      'a number that quotes make a text',
+      channel('priority: "5"'),
+      '5: channels[0].priority: must be a whole number from -1000000 to 1000000, but is "5": without quotes',
+    ],
+    [
       'missing variable',
       channel('api_keys: ["${NOPE}"]'),
       '5: channels[0].api_keys[0]: reads the environment variable NOPE, which is not set',
