@@ -27,7 +27,9 @@ test('a start does not wait long for what the dead left; meanwhile their holds a
   writeFileSync(join(fixture.directory, `${dead}.journal`), encodeRecords([costOf(noted, 7n)]))
 
   const clock = manualClock()
-  const opening = fixture.open({ clock, timings: { adoptionPatienceMs } })
+  // A statement that is given up is tried again after a pause, by a clock that stands still.
+  const timings = { adoptionPatienceMs, statementTimeoutMs: 600_000 }
+  const opening = fixture.open({ clock, timings })
   await until(async () => {
     const [row] =
       await sql`select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
