@@ -28,6 +28,25 @@ describe('a call that is forced', () => {
     expect(lower(RESPONSES, to, { ...body, tool_choice: 'auto' }).losses).toEqual(['tools.mcp'])
   })
 
+  const asked = [{ role: 'user', content: 'hi' }]
+  const named = { type: 'function', function: { name: 'f' } }
+  test.each<[Format, JsonObject, string]>([
+    [CHAT, { messages: asked, tool_choice: 'required' }, 'tool_choice'],
+    [CHAT, { messages: asked, tool_choice: named }, 'tool_choice'],
+    [RESPONSES, { input: 'hi', tool_choice: 'required' }, 'tool_choice'],
+    [MESSAGES, { messages: asked, max_tokens: 99, tool_choice: { type: 'any' } }, 'tool_choice'],
+    [MESSAGES, { messages: asked, max_tokens: 99, tool_choice: { type: 'tool', name: 'f' } }, 'tool_choice'],
+    [
+      GEMINI,
+      { contents: [{ parts: [{ text: 'hi' }] }], toolConfig: { functionCallingConfig: { mode: 'ANY' } } },
+      'toolConfig.functionCallingConfig',
+    ],
+  ])('is refused to callers of %s who offer no tools: %j', (from, body, param) => {
+    for (const to of FORMATS) {
+      if (to !== from) expect(() => lower(from, to, body)).toThrow(refusal(param))
+    }
+  })
+
   test('is a loss where Gemini has the tool and cannot be made to call it', () => {
     const body = { input: 'hi', tools: [{ type: 'web_search' }], tool_choice: 'required' }
     expect(lower(RESPONSES, GEMINI, body)).toMatchObject({
