@@ -13,6 +13,17 @@ export function readMoment(text: string, field: string): number {
   return at
 }
 
+/**
+ * When something that is made is to end; undefined: never.
+ * @throws ConsoleError for what is no day or time, or is over
+ */
+export function readExpiry(text: string | null | undefined, now: number): Date | undefined {
+  if (text === undefined || text === null) return undefined
+  const at = readMoment(text, 'expires_at')
+  if (at <= now) throw invalid('expires_at', 'This time is over already')
+  return new Date(at)
+}
+
 /** The zone of that name; UTC where the name is none that is known here, since zones are made and renamed. */
 export function zoneOf(name: string | undefined): string {
   if (name === undefined) return 'UTC'

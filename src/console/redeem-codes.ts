@@ -12,7 +12,7 @@ export interface NewCodes {
   /** How many accounts may use each code. */
   uses: number
   count: number
-  expiresAt?: Date
+  expiresAt?: Date | undefined
 }
 
 /** Makes redeem codes, which are known to nobody but who is given them here, and writes down that. */

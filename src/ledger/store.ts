@@ -49,7 +49,7 @@ export interface LedgerStore {
   ): Promise<{ id: string; accountId: number; amountNano: bigint }[]>
   createCodes(
     hashes: readonly Uint8Array[],
-    terms: { amountNano: bigint; uses: number; expiresAt?: Date },
+    terms: { amountNano: bigint; uses: number; expiresAt?: Date | undefined },
   ): Promise<void>
   redeem(id: string, hash: Uint8Array, accountId: number): Promise<Redeemed>
   /** Undefined: there is no such account. */
@@ -298,7 +298,7 @@ export async function postEntry(sql: RawSql, posting: Posting): Promise<Posted> 
 export async function createCodes(
   sql: RawSql,
   hashes: readonly Uint8Array[],
-  { amountNano, uses, expiresAt }: { amountNano: bigint; uses: number; expiresAt?: Date },
+  { amountNano, uses, expiresAt }: { amountNano: bigint; uses: number; expiresAt?: Date | undefined },
 ): Promise<void> {
   await sql`select ledger_create_codes(
     array(select decode(hash, 'hex') from unnest(${list(hashes, toHex)}::text::text[]) as hash),

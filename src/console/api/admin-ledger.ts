@@ -5,6 +5,7 @@ import { formatMoney, parseMoney } from '@/pricing/money.ts'
 import { administer, readActs } from '../acts.ts'
 import type { Console } from '../deployment.ts'
 import { ConsoleError, invalid } from '../failure.ts'
+import { readExpiry } from '../moments.ts'
 import { cursorHash, cursorId, cursorOf, cursorOfHash, cursorRequest, readPage } from '../paging.ts'
 import { codeId, makeCodes } from '../redeem-codes.ts'
 import { readSystem } from '../system.ts'
@@ -46,17 +47,9 @@ export function adminLedgerApi(console: Console, listener: Listener) {
     'POST /api/admin/redeem-codes': async ({ body, ...call }) => {
       const amountNano = parseMoney(body.amount)
       if (amountNano === undefined || amountNano <= 0n) throw invalid('amount', 'This is no amount above 0')
-      const expiresAt =
-        body.expires_at === undefined || body.expires_at === null ? undefined : new Date(body.expires_at)
-      if (expiresAt !== undefined && !(expiresAt.getTime() > console.clock.now())) {
-        throw invalid('expires_at', 'This time is over already')
-      }
-      const terms = { amountNano, uses: body.uses ?? 1, count: body.count ?? 1 }
-      const codes = await makeCodes(console, actorOf(call), {
-        ...terms,
-        ...(expiresAt === undefined ? {} : { expiresAt }),
-      })
-      return { codes }
+      const expiresAt = readExpiry(body.expires_at, console.clock.now())
+      const terms = { amountNano, uses: body.uses ?? 1, count: body.count ?? 1, expiresAt }
+      return { codes: await makeCodes(console, actorOf(call), terms) }
     },
     'GET /api/admin/audits': async ({ query }) => {
       const before = cursorId(query)

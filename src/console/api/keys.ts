@@ -7,6 +7,7 @@ import { parseMoney } from '@/pricing/money.ts'
 import type { Console } from '../deployment.ts'
 import { invalid, notFound } from '../failure.ts'
 import { keyRevision, keyRow, limitChangesOf } from '../key-rows.ts'
+import { readExpiry } from '../moments.ts'
 import { cursorId, cursorOf, type Page, readPage } from '../paging.ts'
 import { reachedModels } from '../reach.ts'
 import { refuseOverwriting } from '../revision.ts'
@@ -87,7 +88,7 @@ async function readNewKey(console: Console, accountId: number, body: NewKeyBody)
     accountId,
     name: body.name.trim(),
     models: await readModels(console, accountId, body.models ?? undefined),
-    expiresAt: readExpiry(console, body.expires_at ?? undefined),
+    expiresAt: readExpiry(body.expires_at, console.clock.now()),
     allowIps: readRanges(body.allow_ips ?? undefined),
     cap: readCap(body.cap ?? undefined),
     limits,
@@ -109,14 +110,6 @@ async function readModels(
     return model.id
   })
   return [...new Set(ids)]
-}
-
-function readExpiry({ clock }: Console, text: string | undefined): Date | undefined {
-  if (text === undefined) return undefined
-  const date = new Date(text)
-  if (Number.isNaN(date.getTime())) throw invalid('expires_at', 'This is no day or time')
-  if (date.getTime() <= clock.now()) throw invalid('expires_at', 'This time is over already')
-  return date
 }
 
 function readRanges(ranges: readonly string[] | undefined): string[] | undefined {

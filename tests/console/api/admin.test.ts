@@ -587,6 +587,15 @@ describe('redeem codes', () => {
     const { codes } = await site.call(owner, 'POST /api/admin/redeem-codes', {
       body: { amount: '3.00', count: 2 },
     })
+    for (const [expires_at, message] of [
+      ['2020-01-01', 'This time is over already'],
+      ['2036-02-31', 'This is no day or time'],
+      ['2036-13-01', 'This is no day or time'],
+    ] as const) {
+      const body = { amount: '3.00', expires_at }
+      const failure = await site.fail(owner, 'POST /api/admin/redeem-codes', { body })
+      expect(failure).toMatchObject({ code: 'invalid_request', field: 'expires_at', message })
+    }
     const [code = '', other = ''] = codes
     const race = await Promise.all(
       [ada, bob, ada, bob].map(visitor => site.call(visitor, 'POST /api/billing/redeem', { body: { code } })),
