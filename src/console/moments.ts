@@ -1,15 +1,19 @@
 import { invalid } from './failure.ts'
 
+const FIRST = Date.parse('0001-01-01T00:00:00Z')
+const END = Date.parse('+010000-01-01T00:00:00Z')
+
 /**
  * A day (its beginning in UTC) or a time that an address names, in ms.
- * @throws ConsoleError for one that no calendar has: 31 February would be read as a day of March
+ * @throws ConsoleError for one that no calendar has: 31 February would be read as a day of March; for years that are
+ * not written with four digits, which the database does not read
  */
 export function readMoment(text: string, field: string): number {
   const at = new Date(text).getTime()
   const day = text.slice(0, 10)
   const midnight = new Date(`${day}T00:00:00Z`)
   const isDay = !Number.isNaN(midnight.getTime()) && midnight.toISOString().startsWith(day)
-  if (Number.isNaN(at) || !isDay) throw invalid(field, 'This is no day or time')
+  if (!(at >= FIRST && at < END) || !isDay) throw invalid(field, 'This is no day or time')
   return at
 }
 
