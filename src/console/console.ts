@@ -1,5 +1,5 @@
 import type { Server } from 'bun'
-import { Elysia, ParseError } from 'elysia'
+import { Elysia } from 'elysia'
 import { ConfigFileError } from '@/config/file.ts'
 import { Refusal } from '@/errors/refusal.ts'
 import { callerAddress } from '@/net/caller-address.ts'
@@ -24,7 +24,6 @@ import { serveAsset } from './assets.ts'
 import type { Bundle } from './bundle.ts'
 import type { Console } from './deployment.ts'
 import { ConsoleError, failureResponse } from './failure.ts'
-import { wrongField } from './wrong-field.ts'
 
 /** The console's app: its API, and a JSON 404 for all else. */
 export function createConsoleApi(console: Console, listener: Listener) {
@@ -148,16 +147,11 @@ function misdirected(): ConsoleError {
 /** What failed, in words that may be shown; the rest goes to the log. */
 function consoleErrorOf(console: Console, error: unknown, code: unknown): ConsoleError {
   if (error instanceof ConsoleError) return error
-  // What a body's reader throws comes wrapped.
-  if (error instanceof ParseError && error.cause instanceof ConsoleError) return error.cause
   if (error instanceof Refusal) return new ConsoleError('refused', error.message, { cause: error })
   if (error instanceof ConfigFileError) {
     return new ConsoleError('invalid_request', error.lines[0] ?? error.message, { cause: error })
   }
   if (code === 'NOT_FOUND') return new ConsoleError('not_found', 'Nothing is served at this path')
-  if (code === 'PARSE') return new ConsoleError('invalid_request', 'The body is not JSON')
-  const wrong = wrongField(error)
-  if (wrong !== undefined) return wrong
   console.log.error({ err: error }, 'the console failed')
   return new ConsoleError('internal_error', 'Something went wrong here; the log knows more', { cause: error })
 }

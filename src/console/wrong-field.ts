@@ -1,15 +1,8 @@
 import { type ValueError, ValueErrorType } from '@sinclair/typebox/errors'
-import { ValidationError } from 'elysia'
 import { ConsoleError } from './failure.ts'
 
-/**
- * The first thing in a request that does not fit its schema, in words for the person who typed it; undefined for any
- * other error. Elysia's own message repeats the value: a password, perhaps.
- */
-export function wrongField(error: unknown): ConsoleError | undefined {
-  if (!(error instanceof ValidationError) || error.type === 'response') return undefined
-  const found = error.valueError
-  if (found === undefined) return new ConsoleError('invalid_request', 'It does not fit')
+/** The first thing in a request that does not fit its schema, in words for the person who typed it. */
+export function wrongField(found: ValueError): ConsoleError {
   const wrong = innermost(found)
   const field = wrong.path.slice(1).replaceAll('/', '.')
   const message = messageOf(wrong)

@@ -1,3 +1,5 @@
+import type { TSchema } from '@sinclair/typebox'
+import { type TypeCheck, TypeCompiler } from '@sinclair/typebox/compiler'
 import { Value } from '@sinclair/typebox/value'
 import { Elysia } from 'elysia'
 import type { Role } from '@/db/schema.ts'
@@ -9,6 +11,7 @@ import { readJson } from '../json-body.ts'
 import { isOwnPage } from '../origin.ts'
 import { confirmPassword, findSession, hasRank, type Origin, type SignedIn } from '../sessions.ts'
 import { assertStorable } from '../storable.ts'
+import { wrongField } from '../wrong-field.ts'
 import type { Access, Contracts, Input, Output, RouteContract, RouteName } from './contract/route.ts'
 
 /** What a handler is given of a request, beside what its contract says. */
@@ -46,7 +49,8 @@ const MAX_BODY_BYTES = { small: 64 * 1024, large: 8 * 1024 * 1024 }
 
 /**
  * The routes of one subject. Before a body is read, a request must come from the console's own page, and its sender
- * must be who the contract asks for; then everything is checked against its schemas, on the way out as well.
+ * must be who the contract asks for; then everything is checked against its schemas, and the answer as well. Elysia is
+ * given no schema: it fails where what does not fit has no text, and repeats it where it has, a password perhaps.
  */
 export function controller<Routes extends Contracts>(
   name: string,
@@ -59,67 +63,81 @@ export function controller<Routes extends Contracts>(
   for (const [route, contract] of entriesOf(routes)) {
     const [method = '', path = ''] = route.split(' ')
     const handler = untyped(handlers[route])
-    const whoSent = new WeakMap<Request, SignedIn | undefined>()
+    const checks = {
+      params: compiled(contract.params),
+      query: compiled(contract.query),
+      body: compiled(contract.body),
+      response: contract.answers === undefined ? compiled(contract.response) : undefined,
+    }
     app.route(
       method,
       path,
-      async context => {
-        if (!readsItsOwnBody(route)) listener.takesTime(context.request)
-        return handler({
-          params: context.params,
-          query: context.query,
-          body: context.body,
-          request: context.request,
-          signedIn: whoSent.get(context.request),
-          origin: {
-            ip: listener.addressOf(context.request),
-            agent: context.request.headers.get('user-agent') ?? '',
-          },
+      async ({ request, params, query, set }) => {
+        const sender = await admit(console, request, route, contract)
+        const body = checks.body && fitting(checks.body, await readBody(request, contract))
+        const input = { params: readPart(checks.params, params), query: readPart(checks.query, query), body }
+        // Who signs by the body reads it, and begins before it is there.
+        if (!SIGNED_BY_SENDER.has(route)) listener.takesTime(request)
+        const isConfirmed = sender !== undefined && (await confirm(console, sender, contract, body))
+        // That took a while, in which the session or the role may have been taken away.
+        const signedIn = isConfirmed ? await admit(console, request, route, contract) : sender
+        const ip = listener.addressOf(request)
+        const answer = await handler({
+          ...input,
+          request,
+          signedIn,
+          origin: { ip, agent: request.headers.get('user-agent') ?? '' },
           setCookie: (cookie: string) => {
-            context.set.headers['set-cookie'] = cookie
+            set.headers['set-cookie'] = cookie
           },
         })
+        if (checks.response?.Check(answer) === false)
+          throw new Error(`${route} answers what its contract does not say`)
+        return answer
       },
-      {
-        ...schemasOf(contract),
-        // Before the body is read; a route without one reads what it is sent by itself, or not at all.
-        parse:
-          contract.body === undefined
-            ? 'none'
-            : async ({ request }: { request: Request }) => {
-                whoSent.set(request, await admit(console, request, route, contract))
-                const isStranger = contract.access === 'anyone'
-                const body = await readJson(request, isStranger ? MAX_BODY_BYTES.small : MAX_BODY_BYTES.large)
-                // What is handed on is for whom it is handed to.
-                if (contract.answers !== 'relay') assertStorable(body)
-                return body
-              },
-        async transform(context: { request: Request; params: unknown; query: unknown }) {
-          if (!whoSent.has(context.request)) {
-            whoSent.set(context.request, await admit(console, context.request, route, contract))
-          }
-          assertStorable(context.params)
-          assertStorable(context.query)
-          if (contract.params !== undefined) context.params = Value.Convert(contract.params, context.params)
-          if (contract.query !== undefined) context.query = Value.Convert(contract.query, context.query)
-        },
-        async beforeHandle({ request, body }: { request: Request; body: unknown }) {
-          const user = whoSent.get(request)?.user
-          const { asks } = contract
-          const password = asks && textIn(body, asks)
-          if (user === undefined || asks === undefined || password === undefined) return
-          await confirmPassword(console, user, password, asks)
-          // That took a while, in which the session or the role may have been taken away.
-          whoSent.set(request, await admit(console, request, route, contract))
-        },
-      },
+      { parse: 'none' },
     )
   }
   return app
 }
 
-function textIn(body: unknown, field: string): string | undefined {
-  return asString(asObject(body)?.[field])
+type Compiled = TypeCheck<TSchema>
+
+function compiled(schema: TSchema | undefined): Compiled | undefined {
+  return schema && TypeCompiler.Compile(schema)
+}
+
+/** @throws ConsoleError that names the first thing that does not fit */
+function fitting(check: Compiled, value: unknown): unknown {
+  const wrong = check.Check(value) ? undefined : check.Errors(value).First()
+  if (wrong !== undefined) throw wrongField(wrong)
+  return value
+}
+
+/** Parameters of an address, which are texts, as what the contract says they are. */
+function readPart(check: Compiled | undefined, texts: unknown): unknown {
+  assertStorable(texts)
+  return check && fitting(check, Value.Convert(check.Schema(), texts))
+}
+
+async function readBody(request: Request, { access, answers }: RouteContract): Promise<unknown> {
+  const body = await readJson(request, access === 'anyone' ? MAX_BODY_BYTES.small : MAX_BODY_BYTES.large)
+  // What is handed on is for whom it is handed to.
+  if (answers !== 'relay') assertStorable(body)
+  return body
+}
+
+/** Makes sure of the password where the contract asks for it; false: it does not, or leaves that to the handler. */
+async function confirm(
+  console: Console,
+  { user }: SignedIn,
+  { asks }: RouteContract,
+  body: unknown,
+): Promise<boolean> {
+  const password = asks && asString(asObject(body)?.[asks])
+  if (asks === undefined || password === undefined) return false
+  await confirmPassword(console, user, password, asks)
+  return true
 }
 
 /** Who administers, for the log. */
@@ -156,26 +174,12 @@ async function admit(
 /** What proves where it is from by itself. */
 const SIGNED_BY_SENDER: ReadonlySet<RouteName> = new Set<RouteName>(['POST /api/stripe/webhook'])
 
-/** Where a handler begins before its body is there. */
-function readsItsOwnBody(route: RouteName): boolean {
-  return SIGNED_BY_SENDER.has(route)
-}
-
-function schemasOf({ params, query, body, response, answers }: RouteContract) {
-  return {
-    ...(params === undefined ? {} : { params }),
-    ...(query === undefined ? {} : { query }),
-    ...(body === undefined ? {} : { body }),
-    ...(answers === undefined || answers === 'json' ? { response } : {}),
-  }
-}
-
 /** Object.entries with the keys that the type declares: safe for contracts, which have no others. */
 function entriesOf<Routes extends Contracts>(routes: Routes): [keyof Routes & RouteName, RouteContract][] {
   return Object.entries(routes) as [keyof Routes & RouteName, RouteContract][]
 }
 
-/** Safe because Elysia has checked everything against the schemas that the handler's types come from. */
+/** Safe because everything is checked against the schemas that the handler's types come from. */
 function untyped(handler: unknown): (call: object) => unknown {
   return handler as (call: object) => unknown
 }

@@ -109,6 +109,7 @@ describe('a key', () => {
     ['an expiry that is over', { expires_at: '2020-01-01' }, 'expires_at'],
     ['an expiry on a day that no calendar has', { expires_at: '2036-02-31' }, 'expires_at'],
     ['an expiry in a year of five digits', { expires_at: '9999-12-31T23:59:59-14:00' }, 'expires_at'],
+    ['a name that has no text', { name: { toString: 1 } }, 'name'],
     ['a range that is none', { allow_ips: ['300.1.1.1'] }, 'allow_ips'],
     ['more than every key may', { limits: { requests_per_minute: 1_000_001 } }, 'limits.requests_per_minute'],
     ['a cap that is no amount', { cap: { amount: '1,5', period: 'day' } }, 'cap.amount'],
