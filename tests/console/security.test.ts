@@ -665,4 +665,15 @@ describe('signing up', () => {
     expect(user).toMatchObject({ email: 'visitor@example.com', role: null })
     expect(site.mails.find(({ to }) => to === 'member@example.com')?.subject).toContain('password')
   })
+
+  test('an administrator who makes an account with an invitation is told whether it was mailed', async () => {
+    const admin = await site.signUp('inviting@example.com', 'admin')
+    const make = (email: string) =>
+      site.call(admin, 'POST /api/admin/accounts', { body: { email, invite: true, password: PASSWORD } })
+    await gateway.apply('console: { smtp: { host: localhost, from: "t@example.com" } }')
+    expect((await make('mailed@example.com')).mailed).toBe(true)
+    expect(site.mails.at(-1)?.to).toBe('mailed@example.com')
+    await gateway.apply('console: { signup: true }')
+    expect((await make('not-mailed@example.com')).mailed).toBe(false)
+  })
 })

@@ -76,8 +76,8 @@ export function adminAccountsApi(console: Console, listener: Listener) {
       if (body.invite === true && body.password === undefined) {
         throw invalid('password', 'Who makes a link gives the own password')
       }
-      const { account, url } = await createAccount(console, call, body)
-      return { account: await rowOf(account), url }
+      const { account, ...link } = await createAccount(console, call, body)
+      return { account: await rowOf(account), ...link }
     },
     'GET /api/admin/accounts/:id': async ({ params }) => {
       await assertAccount(console, params.id)
@@ -152,7 +152,7 @@ async function createAccount(
   console: Console,
   call: Incoming<SignedIn>,
   body: NewAccount,
-): Promise<{ account: Account; url: string | null }> {
+): Promise<{ account: Account; url: string | null; mailed: boolean }> {
   const { trialCredit } = await loadDefaults(console.database)
   const credit = parseMoney(body.credit ?? trialCredit)
   if (credit === undefined) throw invalid('credit', 'This is no amount, as in 5.00')
@@ -169,8 +169,8 @@ async function createAccount(
     const act = { action: 'account.create', target: `account ${account.id}`, before: null, after }
     return { result: { account, url }, act }
   })
-  if (made.url !== null) await mailLink(console, made.account.email, 'invite', made.url)
-  return made
+  const { account, url } = made
+  return { ...made, mailed: url !== null && (await mailLink(console, account.email, 'invite', url)) }
 }
 
 /** A link for an account that nobody signs in for yet. */

@@ -87,7 +87,7 @@ export const adminAccountRoutes = contracts({
     access: 'admin',
     asks: 'password',
     body: newAccount,
-    response: closed({ account, url: nullable(Type.String()) }),
+    response: closed({ account, url: nullable(Type.String()), mailed: Type.Boolean() }),
   },
   'GET /api/admin/accounts/:id': { access: 'reader', params: byId, response: account },
   /** A one-time link for an account that nobody signs in for yet. */

@@ -1,5 +1,6 @@
 import { useState } from 'preact/hooks'
 import type { Account } from '../../../api/contract/admin-accounts.ts'
+import type { ConsoleOutput } from '../../../api/contract/api.ts'
 import { useAction } from '../../api/action.ts'
 import { useAddressState, useSettled } from '../../api/address.ts'
 import { call } from '../../api/client.ts'
@@ -119,29 +120,29 @@ function CreateAccount({ onClose, onCreated }: { onClose(): void; onCreated(): v
   const { deployment } = useSession()
   const [texts, change] = useTexts(() => ({ email: '', credit: '', password: '' }))
   const [isInvited, setInvited] = useState(true)
-  const [made, setMade] = useState<{ email: string; id: number; url: string | null }>()
+  const [made, setMade] = useState<ConsoleOutput<'POST /api/admin/accounts'>>()
   const create = useAction(async () => {
-    const { account, url } = await call('POST /api/admin/accounts', {
-      body: {
-        email: texts.email.trim(),
-        credit: optionalAmount(texts.credit, 'credit'),
-        ...(isInvited ? { invite: true, password: texts.password } : {}),
-      },
-    })
-    setMade({ email: account.email, id: account.id, url })
+    const body = {
+      email: texts.email.trim(),
+      credit: optionalAmount(texts.credit, 'credit'),
+      ...(isInvited ? { invite: true, password: texts.password } : {}),
+    }
+    setMade(await call('POST /api/admin/accounts', { body }))
     onCreated()
   })
   const field = fieldsOf(texts, change, create.errorOf)
   if (made !== undefined) {
+    const { account, url, mailed } = made
     return (
       <LinkMade
         title="The account is made"
-        url={made.url}
-        mailed={false}
+        url={url}
+        mailed={mailed}
         onClose={onClose}
         note={
           <p>
-            Account {made.id} belongs to {made.email}. <a href={`/admin/accounts/${made.id}`}>Open it</a>
+            Account {account.id} belongs to {account.email}.{' '}
+            <a href={`/admin/accounts/${account.id}`}>Open it</a>
           </p>
         }
       />
