@@ -9,7 +9,7 @@ import { Money } from '../parts/money.tsx'
 import { Empty, Notice } from '../parts/notice.tsx'
 import { Answer, Page } from '../parts/page.tsx'
 import { useSession } from '../session.tsx'
-import { ENTRY_COLUMNS } from './entry-columns.tsx'
+import { entryColumns } from './entry-columns.tsx'
 import { Redeem } from './redeem.tsx'
 import { StatementList } from './statement-list.tsx'
 import { TopUp } from './top-up.tsx'
@@ -21,6 +21,7 @@ const SHOW: readonly Option<Show>[] = [
   { value: 'usage', label: 'Usage' },
   { value: 'all', label: 'Everything' },
 ]
+const COLUMNS = entryColumns('/requests')
 const NOTHING = { checkout: '' }
 const idOf = (entry: Entry) => `${entry.id} ${entry.kind}`
 
@@ -77,7 +78,7 @@ export function BillingPage() {
         <ListTable
           label="Entries"
           list={entries}
-          columns={ENTRY_COLUMNS}
+          columns={COLUMNS}
           empty={
             <Empty title="No entries yet">Credit that you get and requests that you pay appear here.</Empty>
           }

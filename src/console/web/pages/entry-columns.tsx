@@ -19,21 +19,20 @@ const ENTRY_KINDS: Readonly<Record<string, string>> = {
   debit: 'Debit',
 }
 
-/** Entries as holders and administrators see them. */
-export const ENTRY_COLUMNS: readonly Column<Entry>[] = [
-  { label: 'What', kind: 'primary-cell', cell: entry => ENTRY_KINDS[entry.kind] ?? entry.kind },
-  { label: 'Time', kind: 'nowrap', cell: entry => <When iso={entry.created_at} /> },
-  {
-    label: 'For',
-    cell: entry => entry.reason ?? <Reference entry={entry} />,
-  },
-  { label: 'Amount', kind: 'number', cell: entry => <Money amount={entry.amount} style="signed" /> },
-  { label: 'Balance', kind: 'number', cell: entry => <Money amount={entry.balance_after} /> },
-]
+/** Entries as a table; `requestsPath` is the page whose receipts the reader may see. */
+export function entryColumns(requestsPath: string): Column<Entry>[] {
+  return [
+    { label: 'What', kind: 'primary-cell', cell: entry => ENTRY_KINDS[entry.kind] ?? entry.kind },
+    { label: 'Time', kind: 'nowrap', cell: entry => <When iso={entry.created_at} /> },
+    { label: 'For', cell: entry => entry.reason ?? <Reference entry={entry} requestsPath={requestsPath} /> },
+    { label: 'Amount', kind: 'number', cell: entry => <Money amount={entry.amount} style="signed" /> },
+    { label: 'Balance', kind: 'number', cell: entry => <Money amount={entry.balance_after} /> },
+  ]
+}
 
-function Reference({ entry }: { entry: Entry }) {
+function Reference({ entry, requestsPath }: { entry: Entry; requestsPath: string }) {
   if (entry.kind === 'usage' || entry.kind === 'usage_trueup') {
-    return <a href={`/requests?receipt=${entry.id}`}>Receipt</a>
+    return <a href={`${requestsPath}?receipt=${entry.id}`}>Receipt</a>
   }
   return entry.ref === null ? <span class="soft">-</span> : <code>{entry.ref}</code>
 }

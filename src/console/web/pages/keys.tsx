@@ -46,7 +46,7 @@ export function KeysPage() {
       <ListTable
         label="Keys"
         list={keys}
-        columns={columnsOf({ onRevoke: setRevoking, onEdit: setEditing })}
+        columns={keyColumns({ change: 'Edit', onChange: setEditing, onRevoke: setRevoking })}
         empty={
           search === '' ? (
             <Empty title="No keys yet" action={create}>
@@ -112,10 +112,16 @@ export function KeyStatus({ status }: { status: Key['status'] }) {
   return <Badge kind={kind}>{name}</Badge>
 }
 
-/** Keys as a table; without actions nothing can be done to them. */
-export function columnsOf(
-  actions: { onRevoke(key: Key): void; onEdit(key: Key): void } | undefined,
-): Column<Key>[] {
+/** What may be done to a key. */
+interface KeyActs {
+  /** What the button says that changes it. */
+  change: string
+  onChange(key: Key): void
+  onRevoke(key: Key): void
+}
+
+/** Keys as a table; without acts nothing can be done to them. */
+export function keyColumns(acts: KeyActs | undefined): Column<Key>[] {
   return [
     {
       label: 'Name',
@@ -168,7 +174,7 @@ export function columnsOf(
       cell: key =>
         key.expires_at === null ? <span class="soft">Never</span> : <When iso={key.expires_at} style="day" />,
     },
-    ...(actions === undefined
+    ...(acts === undefined
       ? []
       : [
           {
@@ -177,10 +183,11 @@ export function columnsOf(
             cell: (key: Key) =>
               key.status === 'revoked' ? null : (
                 <div class="row-actions">
-                  <Button small kind="quiet" onClick={() => actions.onEdit(key)}>
-                    Edit<span class="unseen"> {key.name || key.prefix}</span>
+                  <Button small kind="quiet" onClick={() => acts.onChange(key)}>
+                    {acts.change}
+                    <span class="unseen"> {key.name || key.prefix}</span>
                   </Button>
-                  <Button small kind="danger" onClick={() => actions.onRevoke(key)}>
+                  <Button small kind="danger" onClick={() => acts.onRevoke(key)}>
                     Revoke<span class="unseen"> {key.name || key.prefix}</span>
                   </Button>
                 </div>

@@ -3,25 +3,13 @@ import { addressOf, call } from '../../api/client.ts'
 import { useCursorList, useQuery } from '../../api/query.ts'
 import { ListTable } from '../../parts/list-table.tsx'
 import { Empty } from '../../parts/notice.tsx'
-import { ENTRY_COLUMNS } from '../entry-columns.tsx'
+import { entryColumns } from '../entry-columns.tsx'
 import { StatementList } from '../statement-list.tsx'
 
 const entryId = (entry: Entry) => `${entry.id} ${entry.kind}`
 
 /** An administrator is sent to everybody's receipts, not to the own account's. */
-const COLUMNS = ENTRY_COLUMNS.map(column =>
-  column.label === 'For'
-    ? {
-        ...column,
-        cell: (entry: Entry) =>
-          entry.kind === 'usage' ? (
-            <a href={`/admin/traffic?receipt=${entry.id}`}>Receipt</a>
-          ) : (
-            (entry.reason ?? entry.ref ?? '')
-          ),
-      }
-    : column,
-)
+const COLUMNS = entryColumns('/admin/traffic')
 
 /** What moved in an account; `changes` counts those that were made here. */
 export function AccountEntries({ id, changes }: { id: number; changes: number }) {

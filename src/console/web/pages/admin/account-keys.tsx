@@ -6,14 +6,13 @@ import { call } from '../../api/client.ts'
 import { useRevision } from '../../api/form-state.ts'
 import { useCursorList } from '../../api/query.ts'
 import { limitTexts, readLimits } from '../../format/limit-texts.ts'
-import { Button } from '../../parts/button.tsx'
 import { Dialog } from '../../parts/dialog.tsx'
 import { Form } from '../../parts/form.tsx'
 import { ListTable } from '../../parts/list-table.tsx'
 import { Empty } from '../../parts/notice.tsx'
 import { useToast } from '../../parts/toast.tsx'
 import { RevokeKey } from '../key-revoke.tsx'
-import { columnsOf, KeySearch, NoKeyMatches } from '../keys.tsx'
+import { KeySearch, keyColumns, NoKeyMatches } from '../keys.tsx'
 import { LimitFields } from '../limit-fields.tsx'
 
 const keyId = (key: Key) => key.id
@@ -27,21 +26,6 @@ export function AccountKeys({ id, mayAdminister }: { id: number; mayAdminister: 
   const keys = useCursorList(`keys ${id} ${search}`, keyId, (cursor, signal) =>
     call('GET /api/admin/accounts/:id/keys', { params: { id }, query: { cursor, search } }, signal),
   )
-  const actions = {
-    label: '',
-    kind: 'fit bare',
-    cell: (key: Key) =>
-      key.status === 'revoked' ? null : (
-        <div class="row-actions">
-          <Button small kind="quiet" onClick={() => setLimiting(key)}>
-            Limits<span class="unseen"> of {key.name || key.prefix}</span>
-          </Button>
-          <Button small kind="danger" onClick={() => setRevoking(key)}>
-            Revoke<span class="unseen"> {key.name || key.prefix}</span>
-          </Button>
-        </div>
-      ),
-  } as const
   return (
     <section class="stack" aria-labelledby="keys-title">
       <h2 id="keys-title">Keys</h2>
@@ -49,7 +33,9 @@ export function AccountKeys({ id, mayAdminister }: { id: number; mayAdminister: 
       <ListTable
         label="Keys"
         list={keys}
-        columns={mayAdminister ? [...columnsOf(undefined), actions] : columnsOf(undefined)}
+        columns={keyColumns(
+          mayAdminister ? { change: 'Limit', onChange: setLimiting, onRevoke: setRevoking } : undefined,
+        )}
         empty={
           search === '' ? (
             <Empty title="No keys">Whoever signs in for this account makes them.</Empty>
