@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import type { Page } from 'playwright-core'
 import { BROWSER_TIMEOUT_MS, HAS_BROWSER, type Visitor } from '#tests/support/browser.ts'
-import { excessOf, faultsOf, hiddenColumns } from './faults.ts'
+import { excessOf, faultsOf, hiddenColumns, smallTargets } from './faults.ts'
 import { FURNISHED_MODEL, furnish } from './furnish.ts'
 import { administratorPlaces, GATES, HOLDER_PLACES, type Place } from './places.ts'
 import { becomeOwner, goTo, OWNER, openStage, type Stage } from './stage.ts'
@@ -37,6 +37,7 @@ describe.skipIf(!HAS_BROWSER)('every page of the console', () => {
   const pale: string[] = []
   const wide: string[] = []
   const hidden: string[] = []
+  const small: string[] = []
 
   const look = async (page: Page, place: Place) => {
     await page.emulateMedia({ colorScheme: 'light' })
@@ -53,6 +54,7 @@ describe.skipIf(!HAS_BROWSER)('every page of the console', () => {
     await note(hidden, hiddenColumns(page))
     await page.setViewportSize(NARROW)
     await note(wide, excessOf(page, NARROW.width))
+    await note(small, smallTargets(page))
   }
 
   beforeAll(async () => {
@@ -85,6 +87,10 @@ describe.skipIf(!HAS_BROWSER)('every page of the console', () => {
 
   test('shows all columns of its tables on 768 pixels, what something cost among them', () => {
     expect(hidden).toEqual([])
+  })
+
+  test('has nothing to press that is smaller than 24 pixels, but words of a sentence', () => {
+    expect(small).toEqual([])
   })
 
   test('fits 1440 and 320 pixels: nothing but a container of its own scrolls sideways', () => {

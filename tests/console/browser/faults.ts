@@ -29,3 +29,14 @@ export function hiddenColumns(page: Page): Promise<string[]> {
       .map(wrap => wrap.getAttribute('aria-label'))`,
   )
 }
+
+/** What is pressed and is narrower or lower than 24 pixels (WCAG 2.5.8). A word of a sentence may be. */
+export function smallTargets(page: Page): Promise<string[]> {
+  return page.evaluate<string[]>(
+    `[...document.querySelectorAll('a[href], button, select, textarea, summary, .check, .segments label, input')]
+      .filter(one => one.checkVisibility() && one.closest('dialog, main') !== null && one.closest('label') !== one.parentElement)
+      .filter(one => getComputedStyle(one).display !== 'inline' || one.parentElement.textContent === one.textContent)
+      .filter(one => one.offsetWidth < 24 || one.offsetHeight < 24)
+      .map(one => one.outerHTML)`,
+  )
+}

@@ -5,7 +5,14 @@ import { Page } from '../parts/page.tsx'
 export function NowherePage() {
   return (
     <Page title="There is no such page">
-      <Empty title="Nothing is here" action={<a href="/">Go to the overview</a>}>
+      <Empty
+        title="Nothing is here"
+        action={
+          <a class="alone" href="/">
+            Go to the overview
+          </a>
+        }
+      >
         The address may be from an older version, or mistyped.
       </Empty>
     </Page>

@@ -66,7 +66,9 @@ export function AccountPage() {
       <AccountEntries id={id} changes={changes} />
       <AccountStatements id={id} changes={changes} />
       <p>
-        <a href={`/admin/traffic?account=${id}`}>Requests of this account</a>
+        <a class="alone" href={`/admin/traffic?account=${id}`}>
+          Requests of this account
+        </a>
       </p>
     </Page>
   )

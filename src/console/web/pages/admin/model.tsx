@@ -42,7 +42,11 @@ export function ModelPage() {
   return (
     <Page
       title={id}
-      lead={<a href="/admin/models">All models</a>}
+      lead={
+        <a class="alone" href="/admin/models">
+          All models
+        </a>
+      }
       actions={
         mayAdminister && found.data !== undefined ? (
           <>

@@ -21,7 +21,9 @@ export function ForgottenPage() {
       lead={isDone ? undefined : 'You get a link that works once and lets you choose a new password.'}
       foot={
         <p>
-          <a href="/sign-in">Back to sign in</a>
+          <a class="alone" href="/sign-in">
+            Back to sign in
+          </a>
         </p>
       }
     >

@@ -24,7 +24,9 @@ export function LinkPage() {
       title={link.failure === undefined ? 'One moment' : 'This link does not work'}
       foot={
         <p>
-          <a href="/sign-in">Go to sign in</a>
+          <a class="alone" href="/sign-in">
+            Go to sign in
+          </a>
         </p>
       }
     >

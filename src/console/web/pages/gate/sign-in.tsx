@@ -32,7 +32,9 @@ export function SignInPage() {
         <PasswordField {...field('password')} />
         {needsCode ? <CodeField {...field('code')} /> : null}
         <p>
-          <a href="/forgotten">Forgotten your password?</a>
+          <a class="alone" href="/forgotten">
+            Forgotten your password?
+          </a>
         </p>
       </Form>
     </Gate>
