@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'bun:test'
+import { beforeEach, describe, expect, test } from 'bun:test'
 import { noteSent, withoutSent } from '@/telemetry/sent-credentials.ts'
 
 test('a credential that was sent is taken out of any text, also one that begins with another', () => {
@@ -16,7 +16,7 @@ test('a word that stands for no key is left', () => {
 
 describe('a credential is found in what an upstream made of it', () => {
   const key = 'A1-"secret"/of+a=vendor'
-  noteSent(key)
+  beforeEach(() => noteSent(key))
 
   test.each([
     ['a query', encodeURIComponent(key)],
