@@ -73,6 +73,7 @@ const FORMAT_ROWS: readonly (readonly string[])[] = [
   ['unsaid.ts'],
   [
     'effort.ts',
+    'extensions.ts',
     'invalid.ts',
     'model-edit.ts',
     'one-piece.ts',

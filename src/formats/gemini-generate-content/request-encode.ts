@@ -1,4 +1,5 @@
 import { type EncodedRequest, NO_EMULATION, type Target } from '@/formats/codec.ts'
+import { nestExtensions } from '@/formats/extensions.ts'
 import { Losses } from '@/formats/losses.ts'
 import { jsonInWords } from '@/formats/output-format.ts'
 import { loseWordless } from '@/formats/wordless.ts'
@@ -124,14 +125,9 @@ const NESTED_EXTENSIONS = ['generationConfig', 'toolConfig'] as const
 
 /** Adds what only this format has words for. */
 function withExtensions(body: JsonObject, extensions: GenerationRequest['extensions']): JsonObject {
-  let extended = body
-  for (const [key, value] of Object.entries(extensions[FORMAT] ?? {})) {
-    const parent = NESTED_EXTENSIONS.find(name => key.startsWith(`${name}.`))
-    const added: JsonObject =
-      parent === undefined
-        ? { [key]: value }
-        : { [parent]: { ...asObject(extended[parent]), [key.slice(parent.length + 1)]: value } }
-    extended = { ...extended, ...added }
+  const own = nestExtensions(extensions[FORMAT], NESTED_EXTENSIONS)
+  for (const parent of NESTED_EXTENSIONS) {
+    if (own[parent] !== undefined) own[parent] = { ...asObject(body[parent]), ...asObject(own[parent]) }
   }
-  return extended
+  return { ...body, ...own }
 }

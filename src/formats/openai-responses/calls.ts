@@ -16,7 +16,7 @@ import type { ItemStatus, OutputItemType } from './wire.ts'
 export type Call = Pick<ToolCallPart, 'kind' | 'callId' | 'name' | 'namespace' | 'input'>
 
 /** How each kind of call is written as an item. `input` is the key that holds what the tool is given. */
-export const CALL_ITEMS = {
+const CALL_ITEMS = {
   function: { type: 'function_call', input: 'arguments' },
   custom: { type: 'custom_tool_call', input: 'input' },
   local_shell: { type: 'local_shell_call', input: 'action' },

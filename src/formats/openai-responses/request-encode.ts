@@ -1,5 +1,6 @@
 import type { EncodedRequest, Target } from '@/formats/codec.ts'
 import { nearestEffort, wantedEffort } from '@/formats/effort.ts'
+import { nestExtensions } from '@/formats/extensions.ts'
 import { refuseSeveral, unsayable } from '@/formats/invalid.ts'
 import { Losses } from '@/formats/losses.ts'
 import { fitKey } from '@/formats/openai/shared-fields.ts'
@@ -25,7 +26,8 @@ export function encodeRequest(request: GenerationRequest, target: Target): Encod
   const traits = modelTraits(target.model)
   loseWordless(request, WORDLESS, losses)
 
-  const { reasoning: ownReasoning, text: ownText, include, ...own } = ownExtensions(request.extensions)
+  const extensions = nestExtensions(request.extensions[FORMAT], ['reasoning', 'text'])
+  const { reasoning: ownReasoning, text: ownText, include, ...own } = extensions
   const sampling = encodeSampling(request, traits, losses)
   const reasoning = encodeReasoning(request.reasoning, asObject(ownReasoning), traits, losses)
   const isThinking = reasoning !== undefined || traits.reasons === true
@@ -146,20 +148,6 @@ const COUNTED = [
   'text',
   'truncation',
 ] as const
-
-/** This format's own fields, those of `reasoning` and `text` back in their objects; the others' are losses. */
-function ownExtensions({ [FORMAT]: own = {} }: GenerationRequest['extensions']): JsonObject {
-  const inner = (outer: string) =>
-    Object.entries(own).flatMap(([key, value]) =>
-      key.startsWith(`${outer}.`) ? [[key.slice(outer.length + 1), value] as const] : [],
-    )
-  const nested = ['reasoning', 'text'].flatMap(outer => {
-    const fields = inner(outer)
-    return fields.length === 0 ? [] : [[outer, Object.fromEntries(fields)] as const]
-  })
-  const plain = Object.entries(own).filter(([key]) => !/^(reasoning|text)\./.test(key))
-  return Object.fromEntries([...plain, ...nested])
-}
 
 function encodeReasoning(
   reasoning: GenerationRequest['reasoning'],
