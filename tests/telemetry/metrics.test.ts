@@ -97,6 +97,16 @@ describe('what a gateway counts', () => {
     }
   })
 
+  test('time in seconds', async () => {
+    await ask('chat/slow-1000')
+    const text = await page()
+    for (const name of ['exchange_seconds', 'first_byte_seconds']) {
+      const sums = [...text.matchAll(RegExp(`^tollgate_${name}_sum\\{.*\\} (.*)$`, 'gm'))]
+      const total = sums.reduce((sum, [, seconds]) => sum + Number(seconds), 0)
+      expect(total).toBeWithin(1, 100)
+    }
+  })
+
   test('no name that a caller made up becomes a label', async () => {
     await ask('a-name-that-nobody-has')
     const text = await page()

@@ -293,6 +293,18 @@ describe('who may connect', () => {
     [{}, 'missing_api_key'],
     [{ authorization: 'Bearer sk-nothing' }, 'invalid_api_key'],
   ])('%j is refused with a JSON 401 before the upgrade', async (headers, code) => {
+    expect(await refusalOf(headers)).toEqual([401, code])
+  })
+
+  test('a gateway that shuts down opens no connection', async () => {
+    gateway.server.gateway.draining = true
+    const refusal = await refusalOf({ authorization: `Bearer ${gateway.key}` })
+    gateway.server.gateway.draining = false
+    expect(refusal).toEqual([503, 'shutting_down'])
+  })
+
+  /** How an upgrade is refused. */
+  async function refusalOf(headers: { authorization?: string }) {
     const response = await fetch(`${gateway.url}/v1/responses`, {
       headers: {
         ...headers,
@@ -300,12 +312,11 @@ describe('who may connect', () => {
         upgrade: 'websocket',
         'sec-websocket-version': '13',
         'sec-websocket-key': 'dGhlIHNhbXBsZSBub25jZQ==',
-      } as Record<string, string>,
+      },
     })
-    expect(response.status).toBe(401)
     const body = parseObject(await response.text())
-    expect(asObject(body?.['error'])?.['code']).toBe(code)
-  })
+    return [response.status, asObject(body?.['error'])?.['code']]
+  }
 
   test('a key that is revoked ends its connection', async () => {
     const { id, key } = await gateway.keys.createKey({
