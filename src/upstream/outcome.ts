@@ -34,12 +34,8 @@ export function judge(complaint: Complaint): GatewayError {
   if (status === 401 || status === 402 || status === 403 || isBadKey(complaint)) {
     return new GatewayError(
       'upstream_auth',
-      `The upstream refused the gateway's own credentials (status ${status})`,
-      {
-        retry: 'next-channel',
-        blames,
-        detail: message,
-      },
+      `The upstream refused the gateway's own credentials (status ${status}): ${message}`,
+      { retry: 'next-channel', blames },
     )
   }
   if (status === 429) {

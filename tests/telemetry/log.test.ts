@@ -159,8 +159,16 @@ describe('the line of an exchange', () => {
       end_state: 'upstream_error',
       error: {
         kind: 'upstream_auth',
+        message: expect.stringContaining('Simulated'),
+      },
+    })
+    expect(await lineOf('chat/garbage')).toMatchObject({
+      status: 502,
+      end_state: 'upstream_error',
+      error: {
+        kind: 'upstream_error',
         message: expect.any(String),
-        detail: expect.stringContaining('Simulated'),
+        detail: expect.stringContaining('bytes long'),
       },
     })
     expect(await lineOf('nope')).toMatchObject({

@@ -46,15 +46,18 @@ describe('edge 84: when to try again', () => {
   })
 })
 
-describe('edge 85: a refusal of our own key is no 401 of the caller', () => {
+describe('edge 85: a refusal of our own key is no 401 of the caller, and its text is told without the key', () => {
   test.each(FORMATS.flatMap(format => [401, 402, 403].map(status => [format, status] as const)))(
     '%s with %i',
     (format, status) => {
       const error = judge(
-        CODECS[format].decodeFault(status, '{"error":{"message":"Incorrect API key sk-abc"}}'),
+        CODECS[format].decodeFault(
+          status,
+          '{"error":{"message":"Incorrect API key: sk-proj-ab***yz. Sorry."}}',
+        ),
       )
       expect(error).toMatchObject({ kind: 'upstream_auth', status: 502, retry: 'next-channel' })
-      expect(error.message).not.toContain('sk-abc')
+      expect(error.message).toEndWith(`(status ${status}): Incorrect API key: [key] Sorry.`)
     },
   )
 
