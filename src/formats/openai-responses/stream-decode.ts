@@ -5,9 +5,10 @@ import { AudioDeltas } from '@/formats/openai/audio-deltas.ts'
 import type { PlainReader, PlainShape, StreamDecoder } from '@/formats/plain/plain-text.ts'
 import type { Emit, EventOf, GenerationEvent } from '@/generation/event.ts'
 import { compose, type StreamMachine } from '@/generation/machine.ts'
-import { parseExactObject } from '@/json/exact.ts'
 import { asArray, asNumber, asObject, asString, type JsonObject, parseObject } from '@/json/json.ts'
-import type { SseEvent } from '@/sse/event.ts'
+import { sliceMember } from '@/json/slice.ts'
+import { type JsonEdit, spliceText } from '@/json/splice.ts'
+import { formatEvent, type SseEvent } from '@/sse/event.ts'
 import { CallReader } from './call-reader.ts'
 import { responseError } from './error.ts'
 import { decodeFinish, type Seen } from './finish.ts'
@@ -59,6 +60,8 @@ export class EventDecoder implements StreamMachine<SseEvent, GenerationEvent> {
   #lastIndex = 0
   /** The items of a stream that does not number them, by their ids. */
   readonly #places = new Map<string, number>()
+  /** The events that ended an item, by its place. */
+  readonly #doneItems = new Map<number, string>()
   /** How many items were read, also where several had one place. */
   #count = 0
   #blocks = 0
@@ -125,16 +128,15 @@ export class EventDecoder implements StreamMachine<SseEvent, GenerationEvent> {
       case 'response.output_item.added':
         return this.#itemAdded(event, emit)
       case 'response.output_item.done':
-        return this.#itemDone(event, emit)
+        return this.#itemDone(event, input.data, emit)
       case 'response.created':
       case 'response.queued':
       case 'response.in_progress':
         return this.#start(asObject(event['response']), emit)
       case 'response.done':
-        this.missingEnd = usualEnd(input.data)
-        return this.finish(asObject(event['response']) ?? {}, emit)
       case 'response.completed':
       case 'response.incomplete':
+        this.missingEnd = usualEnd(name, input.data, asObject(event['response']), this.#doneItems)
         return this.finish(asObject(event['response']) ?? {}, emit, name === 'response.incomplete')
       case 'response.failed':
       case 'response.cancelled':
@@ -227,10 +229,11 @@ export class EventDecoder implements StreamMachine<SseEvent, GenerationEvent> {
     this.#reader(index, item, emit)?.added(item, emit)
   }
 
-  #itemDone(event: JsonObject, emit: Emit): void {
+  #itemDone(event: JsonObject, data: string, emit: Emit): void {
     const item = asObject(event['item'])
     if (item === undefined) return
     const index = this.#index(event)
+    this.#doneItems.set(index, data)
     this.#replace(index, item, emit, false)
     this.#reader(index, item, emit)?.done(item, emit)
   }
@@ -345,12 +348,31 @@ export class EventDecoder implements StreamMachine<SseEvent, GenerationEvent> {
   }
 }
 
-/** What some backends say as `response.done`, by the name that clients wait for. */
-function usualEnd(data: string): string {
-  const event = parseExactObject(data) ?? {}
-  const isIncomplete = asObject(event['response'])?.['status'] === 'incomplete'
-  const type = isIncomplete ? 'response.incomplete' : 'response.completed'
-  return `event: ${type}\ndata: ${JSON.stringify({ ...event, type })}\n\n`
+/**
+ * The last event as clients wait for it, where it is not: some backends call it `response.done`, some leave out the output
+ * that they streamed, which OpenAI's SDK takes from there alone. Empty if nothing is missing.
+ * @param items the events that ended an item, by its place
+ */
+function usualEnd(
+  name: 'response.done' | 'response.completed' | 'response.incomplete',
+  data: string,
+  response: JsonObject | undefined,
+  items: ReadonlyMap<number, string>,
+): string {
+  const lacksOutput = items.size > 0 && asArray(response?.['output']).length === 0
+  if (name !== 'response.done' && !lacksOutput) return ''
+  const ended = response?.['status'] === 'incomplete' ? 'response.incomplete' : 'response.completed'
+  const type = name === 'response.done' ? ended : name
+  const edits: JsonEdit[] = [{ path: ['type'], value: type }]
+  if (lacksOutput) edits.push({ path: ['response', 'output'], text: `[${inOrder(items).join(',')}]` })
+  return formatEvent(type, spliceText(data, edits).replaceAll('\n', ' '))
+}
+
+/** The items of these events as they are spelled. */
+function inOrder(events: ReadonlyMap<number, string>): string[] {
+  return [...events]
+    .sort(([one], [other]) => one - other)
+    .flatMap(([, data]) => sliceMember(Buffer.from(data), 'item') ?? [])
 }
 
 /** The type of an event; only the SDK's events can be told apart statically, any text may come. */

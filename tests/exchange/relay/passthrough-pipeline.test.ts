@@ -359,6 +359,51 @@ describe('a response whose upstream ends it in response.done ends in the event t
   })
 })
 
+describe('a response that ends without the output it streamed gets it, as clients take it from there', () => {
+  const event = (type: string, fields: string) => `event: ${type}\ndata: {"type":"${type}",${fields}}\n\n`
+  const item = (place: number) =>
+    `{"id":"m${place}","type":"message","role":"assistant","n":1.0,"content":[]}`
+  const begun = [
+    event('response.created', '"sequence_number":0,"response":{"id":"r"}'),
+    event('response.output_text.delta', '"sequence_number":1,"output_index":0,"delta":"Hello"'),
+    event('response.output_item.done', `"sequence_number":2,"output_index":1,"item":${item(1)}`),
+    event('response.output_item.done', `"sequence_number":3,"output_index":0,"item":${item(0)}`),
+  ]
+  const passed = (events: readonly string[]) => {
+    const pipeline = pipelineOf('openai-responses')
+    const written: string[] = []
+    const emit = (bytes: Uint8Array) => written.push(Buffer.from(bytes).toString())
+    for (const one of events) pipeline.push(Buffer.from(one), emit)
+    pipeline.end(emit)
+    expect(pipeline.meter.error).toBeUndefined()
+    return written.join('')
+  }
+  const fields = (output: string) => `"sequence_number":4,"response":{"id":"r","n":1e400${output}}`
+  const whole = fields(`,"output":[${item(0)},${item(1)}]`)
+
+  test.each([
+    ['response.completed', 'response.completed'],
+    ['response.incomplete', 'response.incomplete'],
+    ['response.done', 'response.completed'],
+  ])('%s', (last, type) => {
+    const expected = [...begun, event(type, whole)].join('')
+    expect(passed([...begun, event(last, fields(',"output":[]'))])).toBe(expected)
+    expect(passed([[...begun, event(last, fields(''))].join('')])).toBe(expected)
+    expect(
+      passed([...begun, event(last, fields('').replace('"response":', '\ndata: "response":'))]),
+    ).toContain('[{"id":"m0"')
+  })
+
+  test('an output that is there, and one of an answer without items, stay as they are', () => {
+    for (const events of [
+      [...begun, event('response.completed', fields(`,"output":[${item(1)}]`))],
+      [...begun.slice(0, 2), event('response.completed', fields(',"output":[]'))],
+    ]) {
+      expect(passed(events)).toBe(events.join(''))
+    }
+  })
+})
+
 describe('what was delivered of an answer that is cut is counted by its text, read or not', () => {
   const words = Array.from({ length: 100 }, (_, index) => `word${'.'.repeat(index % 7)} `)
   const bytes = words.join('').length
