@@ -30,7 +30,10 @@ export async function replay(run: StoredRun, options: ReplayOptions): Promise<Re
     if (found === undefined) return undefined
     const moves = found.alive && found.pulse !== run.pulse
     if ((found.state === 'complete' || moves) && found.head !== undefined) {
-      return responseOf(run.id, found.head, options)
+      const reader = new ChunkReader(run.id, options)
+      // Before the head is given: a database that goes away now can still be told in a status.
+      await reader.look()
+      return responseOf(found.head, reader)
     }
     if (!found.alive) return undefined
     await pause(LOOK_MS, options.clock)
@@ -38,8 +41,7 @@ export async function replay(run: StoredRun, options: ReplayOptions): Promise<Re
   return undefined
 }
 
-function responseOf(id: string, head: AnswerHead, options: ReplayOptions): Response {
-  const reader = new ChunkReader(id, options)
+function responseOf(head: AnswerHead, reader: ChunkReader): Response {
   const body = pulledBody(
     () => reader.next(),
     () => reader.leave(),
@@ -68,6 +70,11 @@ class ChunkReader {
     this.#hasLeft = true
   }
 
+  /** Reads what is there. */
+  async look(): Promise<void> {
+    this.#read = await this.#options.store.chunks(this.#id, this.#seq)
+  }
+
   /** The next bytes, or how the body ended. Broken as well: the run died on the way. */
   async next(): Promise<BodyRead> {
     while (!this.#hasLeft) {
@@ -86,7 +93,7 @@ class ChunkReader {
     const { store, clock } = this.#options
     let isLastLook = false
     while (this.#ending === undefined && !this.#hasLeft) {
-      this.#read = await store.chunks(this.#id, this.#seq)
+      await this.look()
       const chunk = this.#read.shift()
       if (chunk !== undefined || isLastLook) return chunk
       // What it wrote last came before its end, so one more look sees all of it.

@@ -50,6 +50,19 @@ test('a request that broke off without an answer may be made again', async () =>
   expect(made).toHaveLength(2)
 })
 
+test('a stored answer that the database does not give is a failure, and no answer that breaks off', async () => {
+  const ask = () =>
+    idempotency.once(claim('unreadable'), caller(), () => ({
+      request: caller(),
+      answer: async () => new Response('said'),
+    }))
+  expect(await (await ask()).text()).toBe('said')
+  const chunks = spyOn(store, 'chunks').mockRejectedValueOnce(new Error('away'))
+  await expect(ask()).rejects.toThrow('away')
+  expect(await (await ask()).text()).toBe('said')
+  chunks.mockRestore()
+})
+
 test('whoever waits for an answer that breaks off before it began makes the request anew', async () => {
   const [claims, looks] = [spyOn(store, 'claim'), spyOn(store, 'find')]
   /** So many answers of the database have been taken in. */
