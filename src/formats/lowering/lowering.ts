@@ -103,7 +103,6 @@ export function lowerCount(
 /** A request whose tools the format can name and the upstream takes; `table` is undefined where they were that already. */
 function lower(request: GenerationRequest, codec: Codec, target: Target, functionToolsOnly: boolean) {
   refuseKeptState(request, codec)
-  refuseForced(request)
   refuseComputer(request, codec, functionToolsOnly)
   const hosted = functionToolsOnly ? dropHostedTools(request, () => false) : { request, losses: [] }
   const keepsCustom = !functionToolsOnly && codec.takesCustomTools(target)
@@ -112,17 +111,15 @@ function lower(request: GenerationRequest, codec: Codec, target: Target, functio
   return {
     lowered,
     table: lowered === hosted.request ? undefined : table,
-    losses: [...hosted.losses, ...lost],
+    losses: [...hosted.losses, ...lost, ...lostForce(request)],
   }
 }
 
-/** A call that is forced of no tools at all: vendors refuse it, and left out the caller would wait for the call. */
-function refuseForced({ tools, toolChoice }: GenerationRequest): void {
-  if (tools.length > 0 || toolChoice === undefined) return
+/** A call that is forced of no tools at all. Vendors refuse it; a conversion leaves it out, and says so. */
+function lostForce({ tools, toolChoice }: GenerationRequest): Loss[] {
+  if (tools.length > 0 || toolChoice === undefined) return []
   const force = toolChoice.type === 'allowed' ? toolChoice.mode : toolChoice.type
-  if (force === 'required' || force === 'tool') {
-    throw unsayable('toolChoice', 'forces a call, but there are no tools')
-  }
+  return force === 'required' || force === 'tool' ? [{ field: 'toolChoice', name: undefined }] : []
 }
 
 /** A tool of a type of its own always becomes a function. */
