@@ -127,7 +127,7 @@ export function passThrough(recorded: Recording, chunks: readonly Buffer[]): Buf
   const codec = CODECS[recorded.format]
   const pipeline = new PassthroughPipeline({
     codec,
-    decoder: codec.createStreamDecoder(decodeContext(recorded.format)),
+    decoder: codec.createStreamDecoder({ ...decodeContext(recorded.format), isPassed: true }),
     requestId: REQUEST_ID,
     hidesUsage: false,
     readsAll: false,

@@ -23,7 +23,7 @@ function reads(stream: Buffer, eventsPerRead: number): Uint8Array[] {
 }
 
 function decoderOf(format: Format): StreamDecoder {
-  return CODECS[format].createStreamDecoder({ vendor: 'example', newId: () => 'id' })
+  return CODECS[format].createStreamDecoder({ vendor: 'example', newId: () => 'id', isPassed: true })
 }
 
 function pipelineOf(format: Format, decoder = decoderOf(format), hides = false): PassthroughPipeline {
@@ -272,6 +272,7 @@ describe('a Chat stream without a finish reason', () => {
     call({ id: 'call_1', type: 'function', function: { name: 'weather', arguments: '' } }),
     call({ function: { arguments: '{}' } }),
   ]
+  const cut = call({ function: { arguments: '{"x' } })
   const custom = [call({ id: 'call_1', type: 'custom', custom: { name: 'patch', input: '' } })]
   const legacy = [chunk({ function_call: { name: 'weather', arguments: '{}' } })]
 
@@ -281,6 +282,7 @@ describe('a Chat stream without a finish reason', () => {
     ['a call after text', [text, ...calls], 'tool_calls'],
     ['a custom call after text', [text, ...custom], 'tool_calls'],
     ['a legacy call after text', [text, ...legacy], 'tool_calls'],
+    ['a call of which most went by unread', [...calls, ...Array(20).fill(cut), cut], 'tool_calls'],
   ])('is given one: of %s', (_, events, reason) => {
     const pipeline = pipelineOf('openai-chat-completions')
     const written: string[] = []
@@ -320,6 +322,28 @@ describe('a message whose upstream leaves after the reason to stop', () => {
     expect(written.join('')).toBe([...stopped, last].join(''))
     expect(pipeline.meter.error).toBeUndefined()
   })
+})
+
+test('a message that ends in the middle of a call, and does not say why, ends in an error', () => {
+  const event = (type: string, fields: object) =>
+    `event: ${type}\ndata: ${JSON.stringify({ type, ...fields })}\n\n`
+  const begun = [
+    event('message_start', {
+      message: { id: 'm', type: 'message', role: 'assistant', content: [], usage: {} },
+    }),
+    event('content_block_start', {
+      index: 0,
+      content_block: { type: 'tool_use', id: 't', name: 'f', input: {} },
+    }),
+    event('content_block_delta', { index: 0, delta: { type: 'input_json_delta', partial_json: '{"x' } }),
+  ]
+  const pipeline = pipelineOf('anthropic-messages')
+  const written: string[] = []
+  const emit = (bytes: Uint8Array) => written.push(Buffer.from(bytes).toString())
+  for (const one of [...begun, event('message_stop', {})]) pipeline.push(Buffer.from(one), emit)
+  pipeline.end(emit)
+  expect(written.slice(0, -1)).toEqual(begun)
+  expect(written.at(-1)).toStartWith('event: error')
 })
 
 describe('a response whose upstream ends it in response.done ends in the event that clients wait for', () => {

@@ -101,7 +101,7 @@ function contextOf(recorded: Recording, caller: Format): ReplyContext | undefine
 /** Undefined where this upstream could not serve the caller's request, so that no answer of it ever comes. */
 function pipelineOf(upstream: Format, caller: Format, context: ReplyContext): Pipeline | undefined {
   const codec = CODECS[upstream]
-  const decoder = codec.createStreamDecoder(decodeContext(upstream))
+  const decoder = codec.createStreamDecoder({ ...decodeContext(upstream), isPassed: upstream === caller })
   if (upstream === caller) {
     const { requestId } = context
     return new PassthroughPipeline({
