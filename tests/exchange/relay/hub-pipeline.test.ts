@@ -210,7 +210,10 @@ describe.each(['thoughts', 'calls'] as const)('%s are parsed only where they beg
   test.each(cases)('%s for a caller of %s, %d', (from, to, index) => {
     const block = RUNS[from][index]?.(9)
     if (block === undefined) throw new Error('no such run')
-    const deltas = Array.from({ length: 100 }, (_, n) => block.delta(JSON.stringify(`step ${n} "é"`), n))
+    // Input that does not begin as an object is held until its end for callers of Messages.
+    const deltas = Array.from({ length: 100 }, (_, n) =>
+      block.delta(JSON.stringify(n === 0 ? '{"steps":"' : `step ${n} "é"`), n),
+    )
     const events = [...HEADS[from], ...block.before, ...deltas, ...block.after, ...ENDS[from]]
     const stream = Buffer.from(events.join(''))
     const given = { from, to, stream, framed: false, wire: THINKING[to] }
