@@ -2,7 +2,7 @@ import { VENDORS, vendorFile } from '@/config/catalogue.ts'
 import type { ConfigFile } from '@/config/file.ts'
 import type { Transaction } from '@/db/connect.ts'
 import { applyIn } from '@/routing/catalog/apply.ts'
-import { lockCatalog, readChannels, readModels } from '@/routing/catalog/store.ts'
+import { readChannels, readModels } from '@/routing/catalog/store.ts'
 import type { Vendor } from './api/contract/admin-catalog.ts'
 import { FROM_CONSOLE, readEntries } from './catalog-values.ts'
 import type { Console } from './deployment.ts'
@@ -59,7 +59,6 @@ export async function importModels(
   shipped: ConfigFile['models'],
   { vendor, channel, models }: { vendor: string; channel: string; models: readonly string[] },
 ) {
-  await lockCatalog(tx)
   const channels = await readChannels(tx, secretBox)
   if (!channels.some(({ name }) => name === channel))
     throw invalid('channel', `There is no channel "${channel}"`)

@@ -1,6 +1,6 @@
 import { liveChannel, readChannels, readModels } from '@/routing/catalog/store.ts'
+import { removeChannel, writeChannel } from '../catalog-changes.ts'
 import { channelRow } from '../catalog-rows.ts'
-import { removeChannel, writeChannel } from '../channel-changes.ts'
 import { testChannel } from '../channel-test.ts'
 import type { Console } from '../deployment.ts'
 import { invalid, notFound } from '../failure.ts'

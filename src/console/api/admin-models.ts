@@ -2,13 +2,12 @@ import { readPrices } from '@/generation/rate-text.ts'
 import { findJumps, type PriceJump } from '@/routing/catalog/price-jump.ts'
 import { readCurrentPrices, readVersions } from '@/routing/catalog/price-store.ts'
 import { readModels } from '@/routing/catalog/store.ts'
-import { administer } from '../acts.ts'
+import { changeCatalog, removeModel, writeModel } from '../catalog-changes.ts'
 import { modelRow } from '../catalog-rows.ts'
 import { readWanted } from '../catalog-values.ts'
 import { importModels, shippedModels, vendorRows } from '../catalogue-import.ts'
 import type { Console } from '../deployment.ts'
 import { notFound } from '../failure.ts'
-import { removeModel, writeModel } from '../model-changes.ts'
 import { previewCost } from '../price-preview.ts'
 import { ratesRow } from '../price-rows.ts'
 import type { SignedIn } from '../sessions.ts'
@@ -45,13 +44,9 @@ export function adminModelsApi(console: Console, listener: Listener) {
       const present = new Set((await readModels(database.orm)).map(({ id }) => id))
       return { items: vendorRows(present, new Date(console.clock.now())) }
     },
-    'POST /api/admin/catalogue/import': async ({ body, ...call }) => {
+    'POST /api/admin/catalogue/import': ({ body, ...call }) => {
       const shipped = shippedModels(body.vendor, body.models)
-      const { added, present } = await administer(console, actorOf(call), tx =>
-        importModels(console, tx, shipped, body),
-      )
-      await console.catalog.reload()
-      return { added, present }
+      return changeCatalog(console, actorOf(call), tx => importModels(console, tx, shipped, body))
     },
   })
 }
