@@ -68,4 +68,29 @@ describe.skipIf(!HAS_BROWSER)('names of models, keys and users', () => {
     },
     BROWSER_TIMEOUT_MS,
   )
+
+  test(
+    'turn no sentence round that they stand in',
+    async () => {
+      const { page } = owner
+      await page.setViewportSize({ width: 1280, height: 800 })
+      await stage.database.sql`update api_key set name = ${'\u202egnp.exe'}`
+      await page.goto('/keys')
+      await page
+        .getByRole('button', { name: /^Revoke/ })
+        .first()
+        .click()
+      await page.getByRole('dialog').locator('b').waitFor()
+      const gap = await page.evaluate<number>(`(() => {
+        const name = document.querySelector('dialog p b')
+        const range = document.createRange()
+        range.setStart(name.nextSibling, 0)
+        range.setEnd(name.nextSibling, 6)
+        return range.getBoundingClientRect().left - name.getBoundingClientRect().right
+      })()`)
+      // What follows the name stands behind it.
+      expect(gap).toBeGreaterThanOrEqual(-1)
+    },
+    BROWSER_TIMEOUT_MS,
+  )
 })
