@@ -34,6 +34,6 @@ USER tollgate
 VOLUME /var/lib/tollgate
 EXPOSE 8080 8081 9090
 HEALTHCHECK --interval=10s --timeout=3s --start-period=30s \
-  CMD ["bun", "-e", "process.exit((await fetch('http://127.0.0.1:' + (process.env.OPS_PORT || 9090) + '/readyz')).ok ? 0 : 1)"]
+  CMD ["bun", "-e", "process.exit((await fetch('http://127.0.0.1:' + (process.env.OPS_PORT || 9090) + '/readyz', { proxy: false })).ok ? 0 : 1)"]
 ENTRYPOINT ["tini", "--", "tollgate"]
 CMD ["serve"]

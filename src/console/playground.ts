@@ -48,6 +48,8 @@ export class Playground {
       body: JSON.stringify(body),
       signal,
       redirect: 'manual',
+      // Upstreams may have one; this is our own address, and a key.
+      proxy: false,
       headers: {
         authorization: `Bearer ${key}`,
         'content-type': 'application/json',

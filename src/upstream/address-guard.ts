@@ -136,7 +136,8 @@ function asItIs(url: string): Dial {
 
 /** Whether Bun's fetch would send requests through a proxy. */
 export function usesProxy(env: Readonly<Record<string, string | undefined>>): boolean {
-  return ['HTTP_PROXY', 'HTTPS_PROXY', 'http_proxy', 'https_proxy'].some(name => (env[name] ?? '') !== '')
+  const names = ['HTTP_PROXY', 'HTTPS_PROXY', 'ALL_PROXY'].flatMap(name => [name, name.toLowerCase()])
+  return names.some(name => (env[name] ?? '') !== '')
 }
 
 async function systemLookup(hostname: string): Promise<readonly string[]> {

@@ -27,3 +27,21 @@ test('the image has the bun that package.json names', () => {
   const { packageManager } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
   expect(dockerfile).toContain(`npm install --global ${packageManager}\n`)
 })
+
+test.each([
+  [200, 0],
+  [503, 1],
+])(
+  'the image is as healthy as /readyz says, also where upstreams have a proxy: %d',
+  async (status, exitCode) => {
+    using ops = Bun.serve({ hostname: '127.0.0.1', port: 0, fetch: () => new Response('', { status }) })
+    const [, words = '[]'] = /HEALTHCHECK .*\\\n +CMD (.+)$/m.exec(dockerfile) ?? []
+    const [, ...args]: string[] = JSON.parse(words)
+    const proxies = { HTTP_PROXY: 'http://127.0.0.1:9', http_proxy: 'http://127.0.0.1:9' }
+    const check = Bun.spawn([process.execPath, ...args], {
+      env: { ...process.env, ...proxies, OPS_PORT: `${ops.port}` },
+      stderr: 'ignore',
+    })
+    expect(await check.exited).toBe(exitCode)
+  },
+)

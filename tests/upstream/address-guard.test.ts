@@ -247,7 +247,7 @@ test('behind a proxy names are left to it, and addresses are judged still', asyn
   await expect(dial(PUBLIC, 'https://10.0.0.1/')).rejects.toThrow('could not be reached')
   expect(asked).toEqual([])
   expect([usesProxy({}), usesProxy({ HTTP_PROXY: '' })]).toEqual([false, false])
-  for (const name of ['HTTP_PROXY', 'HTTPS_PROXY', 'http_proxy', 'https_proxy']) {
+  for (const name of ['HTTP_PROXY', 'HTTPS_PROXY', 'ALL_PROXY', 'http_proxy', 'https_proxy', 'all_proxy']) {
     expect(usesProxy({ [name]: 'http://p' })).toBe(true)
   }
 })

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { afterAll, beforeAll, describe, expect, spyOn, test } from 'bun:test'
 import { startTestConsole, type TestConsole, type Visitor } from '#tests/support/gateway/console.ts'
 import { startTestGateway, type TestGateway } from '#tests/support/gateway/gateway.ts'
 
@@ -163,12 +163,17 @@ test('the models are those that the account reaches, with prices', async () => {
 
 test('the playground streams what a client would get, with a key that is in no list', async () => {
   const before = await site.call(ada, 'GET /api/keys', { query: {} })
+  const fetched = spyOn(globalThis, 'fetch')
   const response = await site.send(ada, 'POST /api/playground', {
     body: {
       path: '/v1/chat/completions',
       body: { model: 'chat/echo', stream: true, messages: [{ role: 'user', content: 'Hello you' }] },
     },
   })
+  // The key is shown to no proxy, whatever the environment names.
+  const [, asked] = fetched.mock.calls.find(([url]) => String(url).endsWith('/v1/chat/completions')) ?? []
+  fetched.mockRestore()
+  expect(asked).toMatchObject({ proxy: false })
   expect(response.headers.get('content-type')).toContain('text/event-stream')
   const text = await response.text()
   expect(text).toContain('data: [DONE]')
