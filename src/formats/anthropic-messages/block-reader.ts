@@ -2,7 +2,15 @@ import type { DecodeContext } from '@/formats/codec.ts'
 import { joinPairs } from '@/formats/surrogates.ts'
 import type { Emit } from '@/generation/event.ts'
 import type { Citation, Signature } from '@/generation/part.ts'
-import { asObject, asString, isKeyOf, type JsonObject, type JsonValue, parseObject } from '@/json/json.ts'
+import {
+  asNonEmpty,
+  asObject,
+  asString,
+  isKeyOf,
+  type JsonObject,
+  type JsonValue,
+  parseObject,
+} from '@/json/json.ts'
 import { decodeOpaque } from './block-decode.ts'
 import { decodeCitation, decodeCitations } from './citation.ts'
 import { type DeltaType, FORMAT } from './wire.ts'
@@ -40,7 +48,7 @@ export function openBlock(content: JsonObject, block: number, context: DecodeCon
         type: 'tool-input-start',
         ...at,
         kind: 'function',
-        callId: asString(content['id']) ?? context.newId(),
+        callId: asNonEmpty(content['id']) ?? context.newId(),
         name: asString(content['name']) ?? '',
         namespace: undefined,
       })

@@ -91,8 +91,8 @@ describe('tool input', () => {
     expect(candidates[0]).toMatchObject({ parts: [{ input: '{"a":"lo' }], finish: { reason: 'length' } })
   })
 
-  test('a call without an id gets one', () => {
-    const nameless = open(0, { type: 'tool_use', name: 'f', input: {} })
+  test.each([{}, { id: '' }, { id: null }])('a call without an id gets one: %j', id => {
+    const nameless = open(0, { type: 'tool_use', name: 'f', input: {}, ...id })
     expect(answer(nameless, close(0), end('tool_use'), STOP).candidates[0]?.parts).toMatchObject([
       { callId: 'call_1' },
     ])
