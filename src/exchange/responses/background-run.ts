@@ -1,3 +1,5 @@
+import type { Clock } from '@/clock/clock.ts'
+import { pause } from '@/clock/wait.ts'
 import { type AbruptEnd, abruptEnd } from '@/stored-responses/ended.ts'
 import type { FindEnd, ResponseEnd, ResponseStore } from '@/stored-responses/store.ts'
 import type { StoredEvent } from '@/stored-responses/stored-response.ts'
@@ -13,6 +15,15 @@ const END_PAUSE_MS = 1_000
 /** The end of a response whose caller ended it. */
 export const CANCELLED: AbruptEnd = { status: 'cancelled', error: null }
 
+/** Where a running response is written, and told of. */
+export interface BackgroundRunOptions {
+  store: Pick<ResponseStore, 'append' | 'finish'>
+  clock: Pick<Clock, 'after'>
+  log: Log
+  /** Called when there is news of it in the database. */
+  announce: () => void
+}
+
 /** A background response that runs in this process: its events go to the database as they come. */
 export class BackgroundRun {
   readonly id: string
@@ -21,20 +32,16 @@ export class BackgroundRun {
   /** True once it is in the database. */
   isStored = false
   readonly #abort = new AbortController()
-  readonly #store: ResponseStore
-  readonly #log: Log
-  readonly #announce: () => void
+  readonly #options: BackgroundRunOptions
   #waiting: StoredEvent[] = []
   #writing: Promise<void> | undefined
   #markEnded: () => void = () => {}
   #cancelled = false
   #hasEnded = false
 
-  constructor(id: string, store: ResponseStore, log: Log, announce: () => void) {
+  constructor(id: string, options: BackgroundRunOptions) {
     this.id = id
-    this.#store = store
-    this.#log = log
-    this.#announce = announce
+    this.#options = options
     this.ended = new Promise(resolve => {
       this.#markEnded = resolve
     })
@@ -81,31 +88,33 @@ export class BackgroundRun {
   async #finish(end: ResponseEnd | FindEnd): Promise<void> {
     if (this.#hasEnded) return
     this.#hasEnded = true
+    const { store, clock, log, announce } = this.#options
     for (let attempt = 1; attempt <= END_ATTEMPTS; attempt += 1) {
       try {
-        await this.#store.finish(this.id, end)
+        await store.finish(this.id, end)
         break
       } catch (error) {
-        this.#log.error({ err: error, response: this.id }, 'the end of a response could not be stored')
-        await Bun.sleep(END_PAUSE_MS)
+        log.error({ err: error, response: this.id }, 'the end of a response could not be stored')
+        await pause(END_PAUSE_MS, clock)
       }
     }
     this.#markEnded()
-    this.#announce()
+    announce()
   }
 
   async #write(): Promise<void> {
-    await Bun.sleep(GATHER_MS)
+    const { store, clock, log, announce } = this.#options
+    await pause(GATHER_MS, clock)
     const batch = this.#waiting
     this.#waiting = []
     try {
-      if (!(await this.#store.append(this.id, batch))) this.abort()
+      if (!(await store.append(this.id, batch))) this.abort()
       this.#writing = this.#waiting.length > 0 ? this.#write() : undefined
     } catch (error) {
-      this.#log.error({ err: error, response: this.id }, 'events of a response could not be stored')
+      log.error({ err: error, response: this.id }, 'events of a response could not be stored')
       this.#waiting = [...batch, ...this.#waiting]
       this.#writing = undefined
     }
-    this.#announce()
+    announce()
   }
 }

@@ -72,7 +72,12 @@ export class KeptResponses {
 
   /** Begins a background response; it is looked after from when it is stored. */
   begin(id: string): BackgroundRun {
-    const run = new BackgroundRun(id, this.store, this.#log, () => this.#announce(id))
+    const run = new BackgroundRun(id, {
+      store: this.store,
+      clock: this.#clock,
+      log: this.#log,
+      announce: () => this.#announce(id),
+    })
     this.#running.set(id, run)
     void run.ended.finally(() => this.#running.delete(id))
     return run
@@ -91,9 +96,9 @@ export class KeptResponses {
     const { promise, resolve } = Promise.withResolvers<void>()
     const waiting = this.#waiting.get(id) ?? new Set()
     this.#waiting.set(id, waiting.add(resolve))
-    const timer = setTimeout(resolve, ms)
+    const cancel = this.#clock.after(ms, resolve)
     return promise.finally(() => {
-      clearTimeout(timer)
+      cancel()
       waiting.delete(resolve)
       if (waiting.size === 0) this.#waiting.delete(id)
     })

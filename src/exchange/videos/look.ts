@@ -1,3 +1,4 @@
+import { pause } from '@/clock/wait.ts'
 import { asGatewayError, GatewayError } from '@/errors/gateway-error.ts'
 import { fetchWhole } from '@/exchange/attempt/attempt.ts'
 import { Interruption } from '@/exchange/interruption.ts'
@@ -142,9 +143,10 @@ async function completeResult(
   cost: Charge,
   extras: Extras,
 ): Promise<void> {
-  for (let tries = 1; !(await gateway.videos.bill(id, cost, extras)); tries += 1) {
-    if (tries === RESULT_TRIES) return gateway.log.warn({ job: id }, 'the order of a video has no result')
-    await Bun.sleep(RESULT_PAUSE_MS)
+  const { videos, log, clock } = gateway
+  for (let tries = 1; !(await videos.bill(id, cost, extras)); tries += 1) {
+    if (tries === RESULT_TRIES) return log.warn({ job: id }, 'the order of a video has no result')
+    await pause(RESULT_PAUSE_MS, clock)
   }
 }
 

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
 import { type TestDatabase, testDatabase } from '#tests/support/stores/database.ts'
+import { systemClock } from '@/clock/clock.ts'
 import { BackgroundRun } from '@/exchange/responses/background-run.ts'
 import { secretBox } from '@/secrets/secret-box.ts'
 import { type ResponseStore, responseStore } from '@/stored-responses/store.ts'
@@ -47,17 +48,27 @@ async function begin(): Promise<{ run: BackgroundRun; key: { accountId: number; 
     events: [],
     createdAt: Date.now(),
   })
-  const run = new BackgroundRun(
-    key.id,
-    {
-      ...store,
+  const run = new BackgroundRun(key.id, {
+    store: {
       append: (id, events) => troubled(() => store.append(id, events)),
       finish: (id, end) => troubled(() => store.finish(id, end)),
     },
+    clock: inNoTime(),
     log,
-    () => {},
-  )
+    announce: () => {},
+  })
   return { run, key }
+}
+
+/** A clock on which all that is waited for comes at once, and how long was waited on it in all. */
+function inNoTime() {
+  return {
+    waitedMs: 0,
+    after(ms: number, task: () => void) {
+      this.waitedMs += ms
+      return systemClock.after(0, task)
+    },
+  }
 }
 
 const event = (number: number): StoredEvent => ({ number, data: `{"sequence_number":${number}}` })
@@ -93,4 +104,17 @@ describe.each(['away', 'answer lost'] as const)('while the database is: %s', kin
     await run.fail('server_error', 'too late')
     expect(await store.find(key)).toMatchObject({ status: 'completed', response: COMPLETED.response })
   })
+})
+
+test('an end that no database takes is tried for half a minute, and given up', async () => {
+  const clock = inNoTime()
+  let tries = 0
+  const finish = () => {
+    tries += 1
+    return Promise.reject(new Error('the database is away'))
+  }
+  const run = new BackgroundRun('resp', { store: { ...store, finish }, clock, log, announce: () => {} })
+  await run.end(COMPLETED)
+  await run.ended
+  expect([tries, clock.waitedMs]).toEqual([30, 30_000])
 })
