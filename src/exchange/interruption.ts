@@ -53,5 +53,5 @@ export function callerLeft(signal: AbortSignal): GatewayError | undefined {
 
 /** The error for a caller who left; only the log ever shows it. */
 export function clientClosed(): GatewayError {
-  return new GatewayError('client_closed', 'The caller left before the answer')
+  return new GatewayError('client_closed', 'The caller left before the end of the answer')
 }

@@ -42,7 +42,11 @@ describe('whoever works for an exchange', () => {
 
 describe('a caller who leaves', () => {
   test.each([
-    ['by itself', undefined, { kind: 'client_closed', message: 'The caller left before the answer' }],
+    [
+      'by itself',
+      undefined,
+      { kind: 'client_closed', message: 'The caller left before the end of the answer' },
+    ],
     ['for an error of ours', broke, { kind: 'credit_exhausted', message: 'No money' }],
   ])('%s is the reason', (_, reason, told) => {
     const caller = new AbortController()

@@ -11,7 +11,6 @@ import type { RequestBody } from './body.ts'
 
 /** What a caller asks for, before any channel is chosen. */
 export class Prompt {
-  readonly surface: ConversationSurface
   /** The caller's format. */
   readonly format: Format
   /** The model as the caller named it. */
@@ -37,7 +36,6 @@ export class Prompt {
     headers: Headers
     purpose?: Prompt['purpose']
   }) {
-    this.surface = options.surface
     this.format = SURFACE_FORMAT[options.surface]
     this.#body = options.body
     this.model = options.model

@@ -2,7 +2,7 @@ import type { Deadlines } from '@/clock/deadlines.ts'
 import { GatewayError } from '@/errors/gateway-error.ts'
 
 /** Larger than any answer that is read into memory; more is an upstream that went mad. */
-export const MAX_ANSWER_BYTES = 256 * 1024 * 1024
+const MAX_ANSWER_BYTES = 256 * 1024 * 1024
 
 /** Of such a length it comes at once, and is read natively in one go. */
 const SHORT_BYTES = 64 * 1024
@@ -35,19 +35,34 @@ export async function readAnswer(response: Response, patience: Patience): Promis
     // What is compressed, though nobody asked for that, may be of any length.
     const isShort = declared <= SHORT_BYTES && !response.headers.has('content-encoding')
     if (isShort) return new Uint8Array(await response.arrayBuffer())
-    const chunks: Uint8Array[] = []
-    let total = 0
+    const answer = new AnswerBytes()
     for await (const chunk of response.body ?? []) {
-      total += chunk.length
-      if (total > MAX_ANSWER_BYTES) throw tooLong()
-      chunks.push(chunk)
+      answer.add(chunk)
       deadlines.cancel(deadline)
       deadline = deadlines.after(idleMs, giveUp)
     }
-    const [only] = chunks
-    return only !== undefined && chunks.length === 1 ? only : Buffer.concat(chunks, total)
+    return answer.whole()
   } finally {
     deadlines.cancel(deadline)
+  }
+}
+
+/** An answer that is read into memory, as it comes. */
+export class AnswerBytes {
+  readonly #chunks: Uint8Array[] = []
+  #total = 0
+
+  /** @throws GatewayError for one that would fill the memory */
+  add(chunk: Uint8Array): void {
+    this.#total += chunk.length
+    if (this.#total > MAX_ANSWER_BYTES) throw tooLong()
+    this.#chunks.push(chunk)
+  }
+
+  /** All that came so far, in one piece. */
+  whole(): Uint8Array {
+    const [only] = this.#chunks
+    return only !== undefined && this.#chunks.length === 1 ? only : Buffer.concat(this.#chunks, this.#total)
   }
 }
 
@@ -100,7 +115,6 @@ export function notJson(bytes: Uint8Array): GatewayError {
   })
 }
 
-/** An answer that would fill the memory. */
-export function tooLong(): GatewayError {
+function tooLong(): GatewayError {
   return new GatewayError('upstream_error', `The upstream's answer is larger than ${MAX_ANSWER_BYTES} bytes`)
 }

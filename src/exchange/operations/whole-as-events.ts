@@ -1,5 +1,5 @@
 import { asGatewayError, type GatewayError } from '@/errors/gateway-error.ts'
-import { brokenOff, MAX_ANSWER_BYTES, tooLong } from '@/exchange/attempt/answer-body.ts'
+import { AnswerBytes, brokenOff } from '@/exchange/attempt/answer-body.ts'
 import { Meter } from '@/exchange/billing/meter.ts'
 import type { UsedUp } from '@/exchange/billing/used-up.ts'
 import type { Emit } from '@/exchange/relay/pipeline.ts'
@@ -21,8 +21,7 @@ export class WholeAsEvents implements OperationPipeline {
   readonly done = false
   readonly contentType = 'text/event-stream; charset=utf-8'
   readonly #options: WholeAsEventsOptions
-  readonly #chunks: Uint8Array[] = []
-  #bytes = 0
+  readonly #answer = new AnswerBytes()
   #used: UsedUp | undefined
 
   constructor(options: WholeAsEventsOptions) {
@@ -30,15 +29,13 @@ export class WholeAsEvents implements OperationPipeline {
   }
 
   push(chunk: Uint8Array): void {
-    this.#bytes += chunk.length
-    if (this.#bytes > MAX_ANSWER_BYTES) throw tooLong()
-    this.#chunks.push(chunk)
+    this.#answer.add(chunk)
   }
 
   end(emit: Emit, broken = false): void {
     try {
       if (broken) throw brokenOff()
-      const { events, used } = this.#options.read(Buffer.concat(this.#chunks))
+      const { events, used } = this.#options.read(this.#answer.whole())
       this.#used = used
       this.meter.output = true
       this.meter.finished = true

@@ -1,7 +1,7 @@
 import type { GatewayError } from '@/errors/gateway-error.ts'
 import { outlineOf } from '@/exchange/admission/body.ts'
 import type { Prompt } from '@/exchange/admission/prompt.ts'
-import { MAX_ANSWER_BYTES, tooLong } from '@/exchange/attempt/answer-body.ts'
+import { AnswerBytes } from '@/exchange/attempt/answer-body.ts'
 import type { Preparation } from '@/exchange/attempt/preparation.ts'
 import { Meter } from '@/exchange/billing/meter.ts'
 import { createArrayFramer } from '@/formats/gemini-generate-content/json-array.ts'
@@ -124,8 +124,7 @@ class WholePipeline implements Pipeline {
   readonly done = false
   readonly #hub: HubPipeline
   readonly #preparation: Preparation
-  readonly #chunks: Uint8Array[] = []
-  #bytes = 0
+  readonly #answer = new AnswerBytes()
 
   constructor(hub: HubPipeline, preparation: Preparation) {
     this.#hub = hub
@@ -137,13 +136,11 @@ class WholePipeline implements Pipeline {
   }
 
   push(chunk: Uint8Array): void {
-    this.#bytes += chunk.length
-    if (this.#bytes > MAX_ANSWER_BYTES) throw tooLong()
-    this.#chunks.push(chunk)
+    this.#answer.add(chunk)
   }
 
   end(emit: Emit): void {
-    const text = new TextDecoder().decode(Buffer.concat(this.#chunks))
+    const text = new TextDecoder().decode(this.#answer.whole())
     const answer = parseAnswer(text)
     if (isJsonObject(answer)) {
       const events = eventsOfWhole(answer, text, this.#preparation)

@@ -1,6 +1,7 @@
 import type { Clock } from '@/clock/clock.ts'
 import { asGatewayError, GatewayError } from '@/errors/gateway-error.ts'
 import { stalled } from '@/exchange/attempt/answer-body.ts'
+import { clientClosed } from '@/exchange/interruption.ts'
 import { CallerStream } from './caller-stream.ts'
 import { drain } from './drain.ts'
 import type { Pipeline } from './pipeline.ts'
@@ -115,7 +116,7 @@ export class Outlet {
   /** The controller of the next attempt: aborted when the caller leaves, the upstream stalls, or the answer has ended. */
   beginAttempt(): AbortController {
     this.#attempt = new AbortController()
-    const reason = this.#abandoned ? callerLeft() : this.#stopped
+    const reason = this.#abandoned ? clientClosed() : this.#stopped
     if (reason !== undefined) this.#cancel(reason)
     return this.#attempt
   }
@@ -210,7 +211,7 @@ export class Outlet {
     this.#held = []
     // `drain` reads the rest.
     if (drains) this.#reader?.releaseLock()
-    else this.#cancel(callerLeft())
+    else this.#cancel(clientClosed())
     this.#announce()
   }
 
@@ -297,7 +298,7 @@ export class Outlet {
 
   async #drain(body: ReadableStream<Uint8Array>, pipeline: Pipeline): Promise<void> {
     if (this.#attempt?.signal.aborted !== false) return
-    await drain(body, pipeline, this.#attempt.signal, () => this.#cancel(callerLeft()))
+    await drain(body, pipeline, this.#attempt.signal, () => this.#cancel(clientClosed()))
   }
 
   /** Writes the end of the answer, unless the pipeline wrote it already. */
@@ -351,8 +352,4 @@ export class Outlet {
     await this.#caller.untilTaken()
     this.#caller.break()
   }
-}
-
-function callerLeft(): GatewayError {
-  return new GatewayError('client_closed', 'The caller left before the end of the answer')
 }
