@@ -40,7 +40,8 @@ export class ResponseSocket {
   readonly #waiting: string[] = []
   #ws: ServerWebSocket<ResponseSocket> | undefined
   #running: Promise<void> | undefined
-  readonly #abort = new AbortController()
+  /** Ends the request that runs. Each has its own: what listens to it would else stay as long as the connection. */
+  #frame = new AbortController()
   /** What everybody waits for who sent something while the socket's buffer was full. */
   #room: PromiseWithResolvers<void> | undefined
   #isLeaving = false
@@ -56,7 +57,7 @@ export class ResponseSocket {
   request(body?: Uint8Array): Request {
     const { url, headers } = this.#opened
     const init = body === undefined ? {} : { method: 'POST', body: Buffer.from(body) }
-    return new Request(url, { headers, signal: this.#abort.signal, ...init })
+    return new Request(url, { headers, signal: this.#frame.signal, ...init })
   }
 
   open(ws: ServerWebSocket<ResponseSocket>): void {
@@ -92,7 +93,7 @@ export class ResponseSocket {
   /** The connection is gone: whatever runs on it ends. */
   closed(): void {
     this.#waiting.length = 0
-    this.#abort.abort()
+    this.#frame.abort()
     this.drain()
   }
 
@@ -117,6 +118,7 @@ export class ResponseSocket {
   }
 
   async #serve(frame: string): Promise<void> {
+    this.#frame = new AbortController()
     const json = parseObject(frame)
     const lane = asString(json?.['stream_id'])
     try {
@@ -152,17 +154,12 @@ export class ResponseSocket {
   async #forward({ body }: Response, lane: string | undefined): Promise<void> {
     if (body === null) return
     const reader = body.getReader()
-    const leave = () => void reader.cancel().catch(() => undefined)
-    this.#abort.signal.addEventListener('abort', leave)
+    this.#frame.signal.addEventListener('abort', () => void reader.cancel().catch(() => undefined))
     const parser = createSseParser()
     const events: SseEvent[] = []
-    try {
-      for (let read = await reader.read(); !read.done; read = await reader.read()) {
-        parser.push(read.value, event => events.push(event))
-        for (const { data } of events.splice(0)) if (data.startsWith('{')) await this.#send(data, lane)
-      }
-    } finally {
-      this.#abort.signal.removeEventListener('abort', leave)
+    for (let read = await reader.read(); !read.done; read = await reader.read()) {
+      parser.push(read.value, event => events.push(event))
+      for (const { data } of events.splice(0)) if (data.startsWith('{')) await this.#send(data, lane)
     }
   }
 
@@ -170,7 +167,7 @@ export class ResponseSocket {
     const frame = lane === undefined ? data : `{"stream_id":${JSON.stringify(lane)},${data.slice(1)}`
     // -1: it waits in the socket's buffer, which is to be empty again before more is read.
     if (this.#ws?.send(frame) !== -1) return
-    if (this.#abort.signal.aborted) return
+    if (this.#frame.signal.aborted) return
     this.#room ??= Promise.withResolvers()
     await this.#room.promise
   }

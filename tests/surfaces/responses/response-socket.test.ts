@@ -1,3 +1,4 @@
+import { heapStats } from 'bun:jsc'
 import { expect, test } from 'bun:test'
 import type { ServerWebSocket } from 'bun'
 import { scriptedGateway } from '#tests/support/gateway/scripted-gateway.ts'
@@ -53,5 +54,27 @@ test('those that wait are no longer together than one may be; what is beyond tha
   socket.drain()
   await until(() => types().filter(type => type === 'response.completed').length === 3)
   expect(types().filter(type => type === 'error')).toHaveLength(1)
+  socket.closed()
+})
+
+test('nothing of the requests of a connection stays in memory with it', async () => {
+  const { socket, caller, types } = connection()
+  caller.isFull = false
+  const ended = () => types().filter(type => type === 'response.completed').length
+  const ask = async (requests: number) => {
+    const due = ended() + requests
+    for (let sent = 0; sent < requests; sent += 1) {
+      socket.message(JSON.stringify({ type: 'response.create', model: 'responses/echo', input: 'hi' }))
+      await until(() => ended() === due - requests + sent + 1)
+    }
+  }
+  const functions = () => {
+    Bun.gc(true)
+    return heapStats().objectTypeCounts['Function'] ?? 0
+  }
+  await ask(20)
+  const before = functions()
+  await ask(60)
+  await until(() => functions() - before < 45)
   socket.closed()
 })
