@@ -1,11 +1,13 @@
+import { asGatewayError } from '@/errors/gateway-error.ts'
 import { outlineOf, type RequestBody, textsOf } from '@/exchange/admission/body.ts'
 import type { Reservation } from '@/exchange/billing/charge.ts'
 import type { CallFacts, CallState, ConversationCall } from '@/exchange/call.ts'
 import { runExchange } from '@/exchange/exchange.ts'
 import type { ExchangeRecord } from '@/exchange/record.ts'
 import { identityHeaders, limitsOf } from '@/exchange/relay/reply.ts'
+import { encodeFailure } from '@/formats/openai-responses/error.ts'
 import { emptyResponse } from '@/formats/openai-responses/reply.ts'
-import { asObject, asString, parseObject } from '@/json/json.ts'
+import { asString, parseObject } from '@/json/json.ts'
 import { sliceMember } from '@/json/slice.ts'
 import type { ResponseChain } from '@/routing/affinity.ts'
 import type { ResponseEnd } from '@/stored-responses/store.ts'
@@ -63,6 +65,13 @@ function isWhole(body: RequestBody): boolean {
   return !carriesCompaction(json, texts) && !refersToItems(json, texts)
 }
 
+/** What a background response is made of. */
+interface RunningTurn {
+  turn: Turn
+  record: ExchangeRecord
+  run: BackgroundRun
+}
+
 class ResponseState implements CallState {
   /** Resolves with the first answer to the caller of a background response, which goes on without them. */
   readonly detached: Promise<Response>
@@ -71,8 +80,9 @@ class ResponseState implements CallState {
   readonly #isStoreImplied: boolean
   #detach: (response: Response) => void = () => {}
   #turn: Turn | undefined
-  /** Of a request for a compaction item. */
-  #compaction: ExchangeRecord | undefined
+  /** Of a request with a turn. */
+  #record: ExchangeRecord | undefined
+  #asksForCompaction = false
   #run: BackgroundRun | undefined
 
   constructor(gateway: ResponseGateway, memory: TurnMemory | undefined, isStoreImplied: boolean) {
@@ -94,15 +104,16 @@ class ResponseState implements CallState {
 
   resolve(body: RequestBody, record: ExchangeRecord): RequestBody | Promise<RequestBody> {
     const fields = readStateFields(outlineOf(body), this.#isStoreImplied)
-    if (wantsCompactionItem(outlineOf(body))) this.#compaction = record
+    this.#asksForCompaction = wantsCompactionItem(outlineOf(body))
     if (fields !== undefined) return this.#open(body, record, fields)
-    const isPlain = this.#memory === undefined && this.#compaction === undefined && isWhole(body)
+    const isPlain = this.#memory === undefined && !this.#asksForCompaction && isWhole(body)
     return isPlain ? body : this.#open(body, record, NOTHING_KEPT)
   }
 
   async #open(body: RequestBody, record: ExchangeRecord, fields: StateFields): Promise<RequestBody> {
     const opened = await openTurn(this.#gateway, record, { body, fields, memory: this.#memory })
     this.#turn = opened.turn
+    this.#record = record
     if (opened.turn.background) this.#run = this.#gateway.responses.begin(opened.turn.id)
     return opened.body
   }
@@ -127,11 +138,12 @@ class ResponseState implements CallState {
 
   /** What the caller gets of the exchange's answer; of a background one, who got theirs before, nobody waits for it. */
   async finish(answer: Response): Promise<Response> {
-    const turn = this.#turn
-    if (turn === undefined) return answer
-    const [gateway, record] = [this.#gateway, this.#compaction]
-    const response = record === undefined ? answer : await inCompactionItem(answer, { gateway, record, turn })
-    if (this.#run !== undefined) return this.#finishRun(response, turn, this.#run)
+    const [gateway, turn, record] = [this.#gateway, this.#turn, this.#record]
+    if (turn === undefined || record === undefined) return answer
+    const response = this.#asksForCompaction
+      ? await inCompactionItem(answer, { gateway, record, turn })
+      : answer
+    if (this.#run !== undefined) return this.#finishRun(response, { turn, record, run: this.#run })
     if (!response.ok) return response
     const sink: AnswerSink = { ended: (text, events) => this.#keep(turn, { response: text, events }) }
     const isStream = response.headers.get('content-type')?.startsWith('text/event-stream') === true
@@ -155,14 +167,10 @@ class ResponseState implements CallState {
     }
   }
 
-  async #finishRun(response: Response, turn: Turn, run: BackgroundRun): Promise<Response> {
+  async #finishRun(response: Response, { turn, record, run }: RunningTurn): Promise<Response> {
     if (!response.ok) {
-      const body = await response.clone().text()
-      const error = asObject(parseObject(body)?.['error'])
-      await run.fail(
-        asString(error?.['code']) ?? 'server_error',
-        asString(error?.['message']) ?? 'The response failed',
-      )
+      const { code, message } = encodeFailure(asGatewayError(record.error), record.id)
+      await run.fail(code, message)
       return response
     }
     const cut = () => run.fail('server_error', 'The response ended before it was complete')

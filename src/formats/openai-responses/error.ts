@@ -11,7 +11,7 @@ export function responseError(response: JsonObject): GatewayError {
 }
 
 /** The `error` object of a failed response. */
-export function encodeFailure(error: GatewayError, requestId: string): JsonObject {
+export function encodeFailure(error: GatewayError, requestId: string): { code: string; message: string } {
   return { code: failureCode(error), message: messageWithId(error, requestId) }
 }
 

@@ -233,9 +233,14 @@ describe('what fails', () => {
     expect(after).toEqual(before as never)
   })
 
-  test.each(['error-500', 'error-400', 'error-midstream'])(
-    'upstream (%s) is a failed response with an error, and costs at most once',
-    async steering => {
+  test.each([
+    ['error-500', 'server_error'],
+    ['error-429', 'rate_limit_exceeded'],
+    ['error-400', 'invalid_prompt'],
+    ['error-midstream', 'server_error'],
+  ] as const)(
+    "upstream (%s) is a failed response with a code of the API's own (%s), and costs at most once",
+    async (steering, code) => {
       const before = await money()
       const { id } = await openai.responses.create({
         model: `chat/${steering}`,
@@ -244,7 +249,7 @@ describe('what fails', () => {
       })
       const failed = await ended(id)
       expect(failed.status).toBe('failed')
-      expect(failed.error?.code).toBeString()
+      expect(failed.error?.code).toBe(code)
       expect(failed.error?.message.length).toBeGreaterThan(5)
       const events = await collect(await openai.responses.retrieve(id, { stream: true }))
       expect(events.at(-1)).toMatchObject({ type: 'response.failed', response: { id, status: 'failed' } })
