@@ -602,7 +602,7 @@ describe('a one-time link', () => {
   )
 
   test('raises the role of somebody who is known, and never lowers it', async () => {
-    const ada = await site.signUp('raised@example.com')
+    const ada = await site.signUp('invited-anew@example.com')
     const roleAfter = async (role: Role | null) => {
       const terms = { kind: 'invite', email: ada.email, role } as const
       const token = tokenOf(await makeLink(linkMakerOf(site.console), gateway.database.orm, terms))
