@@ -62,14 +62,17 @@ export function expiries(
   wallet: { debitsNano: bigint; pendingNano: bigint },
   now: Date,
 ): Expiry[] {
-  let reserved = wallet.pendingNano
-  return burnDown(grants, wallet.debitsNano)
-    .filter(({ grant }) => !grant.isClosed && grant.expiresAt !== undefined && grant.expiresAt <= now)
-    .map(({ grant, remainderNano }) => {
-      const kept = smaller(remainderNano, reserved)
-      reserved -= kept
-      return { grant, amountNano: remainderNano - kept, last: kept === 0n }
-    })
+  const expired = burnDown(grants, wallet.debitsNano).filter(
+    ({ grant }) => !grant.isClosed && grant.expiresAt !== undefined && grant.expiresAt <= now,
+  )
+  // What stays is of what is used last: what is taken counts against what is used first, as all that is taken out does.
+  let due = -wallet.pendingNano
+  for (const { remainderNano } of expired) due += remainderNano
+  return expired.map(({ grant, remainderNano }) => {
+    const amountNano = due > 0n ? smaller(remainderNano, due) : 0n
+    due -= amountNano
+    return { grant, amountNano, last: amountNano === remainderNano }
+  })
 }
 
 function inOrderOfUse(one: Grant, other: Grant): number {

@@ -135,6 +135,19 @@ describe('expiry', () => {
     )
   })
 
+  test('closes only what has nothing left when what it took is counted as taken', () => {
+    fc.assert(
+      fc.property(history, amount, (events, pendingNano) => {
+        const { grants, debitsNano } = walletOf(events)
+        const due = expiries(grants, { debitsNano, pendingNano }, NOW)
+        const taken = total(due.map(({ amountNano }) => amountNano))
+        const left = new Map(remaindersOf({ grants, debitsNano: debitsNano + taken }))
+        const closed = due.filter(({ last }) => last).map(({ grant }) => left.get(grant.entryId))
+        expect(closed.every(remainder => remainder === 0n)).toBe(true)
+      }),
+    )
+  })
+
   test('run again with what it took counted as taken, finds nothing; and closes what is used up', () => {
     fc.assert(
       fc.property(history, amount, (events, pendingNano) => {
