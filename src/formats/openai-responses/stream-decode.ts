@@ -60,7 +60,7 @@ export class EventDecoder implements StreamMachine<SseEvent, GenerationEvent> {
   #lastIndex = 0
   /** The items of a stream that does not number them, by their ids. */
   readonly #places = new Map<string, number>()
-  /** The events that ended an item, by its place. */
+  /** The events that ended an item, by its place, where the answer passes: what they say may be missing in its last one. */
   readonly #doneItems = new Map<number, string>()
   /** How many items were read, also where several had one place. */
   #count = 0
@@ -136,7 +136,8 @@ export class EventDecoder implements StreamMachine<SseEvent, GenerationEvent> {
       case 'response.done':
       case 'response.completed':
       case 'response.incomplete':
-        this.missingEnd = usualEnd(name, input.data, asObject(event['response']), this.#doneItems)
+        if (this.#context.isPassed === true)
+          this.missingEnd = usualEnd(name, input.data, asObject(event['response']), this.#doneItems)
         return this.finish(asObject(event['response']) ?? {}, emit, name === 'response.incomplete')
       case 'response.failed':
       case 'response.cancelled':
@@ -233,7 +234,7 @@ export class EventDecoder implements StreamMachine<SseEvent, GenerationEvent> {
     const item = asObject(event['item'])
     if (item === undefined) return
     const index = this.#index(event)
-    this.#doneItems.set(index, data)
+    if (this.#context.isPassed === true) this.#doneItems.set(index, data)
     this.#replace(index, item, emit, false)
     this.#reader(index, item, emit)?.done(item, emit)
   }
