@@ -228,6 +228,32 @@ describe('the answer on its way down', () => {
     })
   })
 
+  test('lacks "usage": null in its other chunks as well, however it arrives', async () => {
+    const chunk = (more: string) => `data: {"id":"1","choices":[{"index":0,${more}}],"usage":null}\n\n`
+    const text = [
+      ...Array.from({ length: 40 }, (_, place) =>
+        chunk(`"delta":{"content":"${place}\\",\\"usage\\":null}"}`),
+      ),
+      chunk('"delta":{},"finish_reason":"stop"'),
+      STREAM.slice(-2).join(''),
+    ].join('')
+    const stream = new TextEncoder().encode(text)
+    const expected = text
+      .replaceAll(',"usage":null}\n', `${' '.repeat(13)}}\n`)
+      .replace(STREAM.at(-2) ?? '', '')
+    for (const size of [
+      1,
+      50,
+      chunk('"delta":{"content":"0\\",\\"usage\\":null}"}').length,
+      1000,
+      stream.length,
+    ]) {
+      upstream.answer = () => eventStream(inPieces(rest => Math.min(size, rest), stream.slice()))
+      const response = await post('/v1/chat/completions', '{"model":"same","stream":true,"messages":[]}')
+      expect(await response.text()).toBe(expected)
+    }
+  })
+
   test.each([
     ['\n', ''],
     ['\n', '\n'],

@@ -1,11 +1,12 @@
 import type { GatewayError } from '@/errors/gateway-error.ts'
 import { Meter } from '@/exchange/billing/meter.ts'
 import type { Codec, PassthroughListening } from '@/formats/codec.ts'
+import { blankNullUsage, isUsageChunk } from '@/formats/openai-chat-completions/unasked-usage.ts'
 import { PlainListener } from '@/formats/plain/listener.ts'
 import { isPlainDelta, type PlainDelta, type StreamDecoder } from '@/formats/plain/plain-text.ts'
 import type { GenerationEvent } from '@/generation/event.ts'
 import { runMachine, type StreamMachine } from '@/generation/machine.ts'
-import { asArray, type JsonObject, parseObject } from '@/json/json.ts'
+import { type JsonObject, parseObject } from '@/json/json.ts'
 import { hasMark, indexOfMark } from '@/json/mark.ts'
 import type { SseEvent } from '@/sse/event.ts'
 import { createSseParser, readEvent } from '@/sse/parser.ts'
@@ -88,6 +89,7 @@ export class PassthroughPipeline implements Pipeline {
       return text === undefined ? this.#splitter.push(chunk, this.#onRun) : this.#lookThrough(chunk, text)
     }
     this.#trail?.followRead(chunk)
+    if (this.#options.hidesUsage) blankNullUsage(chunk)
     emit(chunk)
   }
 
@@ -277,6 +279,7 @@ export class PassthroughPipeline implements Pipeline {
 
   #pass(run: Uint8Array): void {
     this.#trail?.follow(run)
+    if (this.#options.hidesUsage) blankNullUsage(run)
     if (this.#options.framer === undefined) this.#emit(run)
     else this.#options.framer.push(utf8.decode(run), this.#onFramed)
   }
@@ -392,19 +395,6 @@ function usualText(read: Uint8Array): string | undefined {
 /** Some of the bytes, or all. */
 function viewOf(bytes: Uint8Array, start: number, end: number): Uint8Array {
   return start === 0 && end === bytes.length ? bytes : bytes.subarray(start, end)
-}
-
-/** Chat's usage chunk: the one without choices. A chunk that has both is the upstream's own habit and stays. */
-function isUsageChunk(event: SseEvent): boolean {
-  if (!event.data.includes('"usage"')) return false
-  const chunk = parseObject(event.data)
-  return (
-    chunk !== undefined && typeof chunk['usage'] === 'object' && chunk['usage'] !== null && isEmpty(chunk)
-  )
-}
-
-function isEmpty(chunk: JsonObject): boolean {
-  return Array.isArray(chunk['choices']) && asArray(chunk['choices']).length === 0
 }
 
 /** How much of the end of a run is kept to read the number of its last event from. */
