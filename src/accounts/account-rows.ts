@@ -1,6 +1,7 @@
 import { type SQL, sql } from 'drizzle-orm'
+import type { LimitValues } from '@/config/file.ts'
 import { account, accountModel, type apiKey, type wallet } from '@/db/schema.ts'
-import type { Account, ApiKey, KeyRecord, LimitChanges, Limits, SpendCap } from './account.ts'
+import type { Account, ApiKey, KeyRecord, LimitChanges, SpendCap } from './account.ts'
 
 /** The models that were given to the account of a row. */
 export const GIVEN_MODELS: SQL<string[]> = sql<
@@ -84,7 +85,7 @@ export function limitColumns(changes: LimitChanges): LimitChanges {
   return Object.fromEntries(Object.entries(changes).filter(([, value]) => value !== undefined))
 }
 
-function toLimits(row: { [Name in keyof Limits]: number | null }): Limits {
+function toLimits(row: { [Name in keyof LimitValues]: number | null }): LimitValues {
   return {
     requestsPerMinute: row.requestsPerMinute ?? undefined,
     tokensPerMinute: row.tokensPerMinute ?? undefined,

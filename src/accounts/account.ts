@@ -1,14 +1,8 @@
+import type { LimitValues } from '@/config/file.ts'
 import type { AccountStatus, CapPeriod } from '@/db/schema.ts'
 
-/** Limits of an account or a key; undefined is the deployment's default. */
-export interface Limits {
-  requestsPerMinute: number | undefined
-  tokensPerMinute: number | undefined
-  concurrentRequests: number | undefined
-}
-
 /** New values of limits: undefined leaves one as it is, null puts it back to the deployment's default. */
-export type LimitChanges = { [Name in keyof Limits]?: number | null }
+export type LimitChanges = { [Name in keyof LimitValues]?: number | null }
 
 /** Who pays. */
 export interface Account {
@@ -23,7 +17,7 @@ export interface Account {
   availableNano: bigint
   /** True while nothing was ever paid for. */
   onTrial: boolean
-  limits: Limits
+  limits: LimitValues
   /** Models given explicitly, beside those that every account has; in order of id. */
   models: readonly string[]
   /** Whether content may be kept where a caller asks for it. */
@@ -44,7 +38,7 @@ export interface ApiKey {
   expiresAt: Date | undefined
   allowIps: readonly string[] | undefined
   cap: SpendCap | undefined
-  limits: Limits
+  limits: LimitValues
   /** False: nothing that this key asks is kept. */
   storeAllowed: boolean
   revokedAt: Date | undefined
@@ -66,8 +60,8 @@ export interface Caller {
   /** Not `active` is refused with 403, after the key itself was found good. */
   accountStatus: AccountStatus
   onTrial: boolean
-  accountLimits: Limits
-  keyLimits: Limits
+  accountLimits: LimitValues
+  keyLimits: LimitValues
   /** The key's own list; undefined narrows nothing. */
   keyModels: readonly string[] | undefined
   /** Models given to the account explicitly, beside those that every account has. */

@@ -23,18 +23,25 @@ import { child, type Issue, readYaml, type YamlFile } from './yaml.ts'
 export interface ChannelEntry {
   name: string
   format: Format
-  /** Without a trailing slash, or `simulator:`. */
+  /** Without a trailing slash, or `simulator:`; with or without a version segment (`/v1`, `/v1beta`). */
   baseUrl: string
   /** The pool, in order; in clear, so it goes nowhere but to the store, which seals it. */
   apiKeys: readonly string[]
+  /** Lower is tried first. */
   priority: number
+  /** Share among channels of equal priority. */
   weight: number
+  /** Added to every attempt. */
   headers: Readonly<Record<string, string>>
   /** Only those that the file gives, in ms. */
   timeouts: { connectMs?: number; firstByteMs?: number; idleMs?: number }
+  /** Most exchanges at once; undefined is no limit. */
   maxConcurrent: number | undefined
+  /** True: this upstream accepts nothing but function tools. */
   functionToolsOnly: boolean
+  /** How its models write their thoughts into the text; undefined: they do not. */
   thinkTags: ThinkTags | undefined
+  /** True: prompts of other formats' callers are kept, where its format keeps none unasked. */
   cachePrompts: boolean
   /** Whether the address may be on a private network. */
   allowPrivate: boolean
@@ -44,19 +51,24 @@ export interface ChannelEntry {
 export interface RouteEntry {
   /** Name of a channel of the file, or of one that is in the database already. */
   channel: string
+  /** The upstream's name of the model. */
   upstreamModel: string
+  /** Lower is tried first; overrides nothing of the channel, comes after its priority. */
   priority: number
   weight: number
 }
 
 /** A model as the file declares it, defaults filled in. */
 export interface ModelEntry {
+  /** What callers send; matched exactly. May hold `/` and `:`. */
   id: string
   aliases: readonly string[]
   displayName: string
   ownedBy: string
   routes: readonly RouteEntry[]
+  /** Where it is offered; undefined is wherever its channels can serve. */
   surfaces: readonly Surface[] | undefined
+  /** False: only accounts that were given it. */
   enabledByDefault: boolean
   contextTokens: number | undefined
   maxOutputTokens: number | undefined
@@ -64,8 +76,8 @@ export interface ModelEntry {
   prices: JsonObject | undefined
 }
 
-/** Undefined: not limited. */
-export interface BucketLimits {
+/** Limits per minute and at once. What is undefined is the default, and without a default not limited. */
+export interface LimitValues {
   requestsPerMinute: number | undefined
   tokensPerMinute: number | undefined
   concurrentRequests: number | undefined
@@ -73,12 +85,13 @@ export interface BucketLimits {
 
 /** Undefined: not said, which leaves the deployment's value alone. What is said takes its place as a whole. */
 export interface LimitsEntry {
-  account: BucketLimits | undefined
-  key: BucketLimits | undefined
+  /** Of accounts and keys that have none of their own. */
+  account: LimitValues | undefined
+  key: LimitValues | undefined
   /** Of each account on each single model. */
-  accountModel: BucketLimits | undefined
+  accountModel: LimitValues | undefined
   /** Of each model, all accounts together. */
-  model: BucketLimits | undefined
+  model: LimitValues | undefined
   onRedisDown: OnRedisDown | undefined
 }
 
@@ -291,7 +304,7 @@ function limitsEntry(limits: NonNullable<FileContent['limits']>): LimitsEntry {
   }
 }
 
-function bucketLimits(limits: LimitsContent | undefined): BucketLimits | undefined {
+function bucketLimits(limits: LimitsContent | undefined): LimitValues | undefined {
   return (
     limits && {
       requestsPerMinute: limits.requests_per_minute,

@@ -1,4 +1,5 @@
-import type { Account, ApiKey, Limits } from '@/accounts/account.ts'
+import type { Account, ApiKey } from '@/accounts/account.ts'
+import type { LimitValues } from '@/config/file.ts'
 import type { Database } from '@/db/connect.ts'
 import type { Defaults } from '@/routing/catalog/defaults.ts'
 import type { LimitReading } from './api/contract/usage.ts'
@@ -14,7 +15,7 @@ const KINDS = [
   ['requests', 'requestsPerMinute'],
   ['tokens', 'tokensPerMinute'],
   ['concurrent', 'concurrentRequests'],
-] as const satisfies readonly (readonly [LimitReading['kind'], keyof Limits])[]
+] as const satisfies readonly (readonly [LimitReading['kind'], keyof LimitValues])[]
 
 /**
  * How near an account and its keys are to their limits: what requests that began in the last minute used, and what
@@ -43,8 +44,8 @@ const NOTHING: Used = { requests: 0, tokens: 0, concurrent: 0 }
 
 function readingsOf(
   whose: Pick<LimitReading, 'scope' | 'key_id' | 'key_name'>,
-  own: Limits,
-  preset: Limits,
+  own: LimitValues,
+  preset: LimitValues,
   used: Used,
 ): LimitReading[] {
   return KINDS.flatMap(([kind, name]) => {

@@ -988,6 +988,8 @@ export const idempotentChunk = pgTable(
 
 /** How far a video is, as OpenAI spells it. */
 export type VideoState = 'queued' | 'in_progress' | 'completed' | 'failed'
+/** What became of the money that was set aside for a job. */
+export type JobMoney = 'held' | 'charged' | 'released'
 
 /**
  * A video that was ordered (src/exchange/videos/). The table is ours: upstreams have no lists that can be told
@@ -1021,7 +1023,7 @@ export const videoJob = pgTable(
     orderedSeconds: integer().notNull(),
     priceVersion: bigint({ mode: 'bigint' }).notNull(),
     /** Whether its money is still set aside; charged or given back once it has ended. */
-    money: text().$type<'held' | 'charged' | 'released'>().notNull().default('held'),
+    money: text().$type<JobMoney>().notNull().default('held'),
     createdAt: moment().notNull().defaultNow(),
     endedAt: moment(),
     /** Until when the upstream keeps the film; null: it does not say. */

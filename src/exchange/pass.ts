@@ -1,3 +1,4 @@
+import type { JobMoney } from '@/db/schema.ts'
 import { type LimitingDependencies, takeLimits } from '@/exchange/admission/limiting.ts'
 import { type ChargeDependencies, type Reservation, reserve } from '@/exchange/billing/charge.ts'
 import type { Quote } from '@/exchange/billing/quote.ts'
@@ -65,7 +66,7 @@ function paidBy(reservation: Reservation | Promise<Reservation>): Paid | Promise
 
 /** A job that was paid for already, or has its money set aside. */
 export interface PaidJob {
-  readonly money: 'held' | 'charged' | 'released'
+  readonly money: JobMoney
 }
 
 /** A pass for the gateway's own calls about a job that it took on: no caller waits for them, so no limit counts them. */

@@ -1,5 +1,6 @@
 import type { Caller } from '@/accounts/account.ts'
 import type { Clock } from '@/clock/clock.ts'
+import type { EndState, UsageSource } from '@/db/schema.ts'
 import type { GatewayError } from '@/errors/gateway-error.ts'
 import type { Extras } from '@/generation/extras.ts'
 import type { Format } from '@/generation/format.ts'
@@ -7,9 +8,6 @@ import type { ServiceTier } from '@/generation/service-tier.ts'
 import type { Surface } from '@/generation/surface.ts'
 import type { Usage } from '@/generation/usage.ts'
 import type { LimitLease, LimitState } from '@/limits/answer.ts'
-
-/** How an exchange ended; the ledger bills by it. */
-export type EndState = 'complete' | 'client_gone' | 'upstream_cut' | 'upstream_error' | 'stalled' | 'refused'
 
 /** One try on one channel. */
 export interface TryRecord {
@@ -63,7 +61,7 @@ export interface ExchangeRecord {
   /** What was used beside tokens; undefined: nothing. */
   extras: Extras | undefined
   /** How the usage is known; undefined while it is not. */
-  usageSource: 'reported' | 'estimated' | undefined
+  usageSource: Exclude<UsageSource, 'missing'> | undefined
   /** How the caller's limits stand; undefined before they were asked, and once a stream's head told them. */
   limits: readonly LimitState[] | undefined
   /** Whether they were counted without the Redis that should have counted them. */

@@ -1,3 +1,4 @@
+import type { LimitValues } from '@/config/file.ts'
 import {
   type Bucket,
   type Delta,
@@ -7,13 +8,6 @@ import {
   tokenCostUs,
   tokenSize,
 } from '@/limits/buckets/bucket.ts'
-
-/** Limits per minute and at once; undefined is the default, and without a default no limit. */
-export interface LimitValues {
-  requestsPerMinute: number | undefined
-  tokensPerMinute: number | undefined
-  concurrentRequests: number | undefined
-}
 
 /** What the limits need to know of a caller; accounts' Caller is one. */
 export interface LimitedCaller {

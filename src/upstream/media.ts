@@ -1,17 +1,15 @@
 import type { Clock } from '@/clock/clock.ts'
 import { GatewayError } from '@/errors/gateway-error.ts'
+import type { MediaPart } from '@/generation/part.ts'
 import { decompress, encodingsIn, isEncoding } from '@/net/content-encoding.ts'
 import { type AddressGuard, PrivateAddress } from './address-guard.ts'
 import { followRedirects } from './redirects.ts'
-
-/** What media are for, which decides what may stand at an address. */
-export type MediaKind = 'image' | 'document' | 'audio' | 'video'
 
 /** What a caller says stands at an address. */
 export interface MediaRequest {
   /** As the caller gave it. */
   url: string
-  kind: MediaKind
+  kind: MediaPart['kind']
   /** What the caller says it is; believed where the server says nothing. */
   mediaType: string | undefined
   /** Most bytes that it may have. */
@@ -91,7 +89,7 @@ function publicUrl(text: string): string {
 }
 
 /** Media types by kind; what a server sends where it found no such media (a page that says so) is none of them. */
-const TYPES: Record<MediaKind, RegExp> = {
+const TYPES: Record<MediaPart['kind'], RegExp> = {
   image: /^image\//,
   document: /^(?:application\/(?:pdf|json|xml|yaml|rtf|msword|vnd\.)|text\/(?!html))/,
   audio: /^audio\//,

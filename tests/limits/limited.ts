@@ -1,5 +1,6 @@
+import type { LimitValues } from '@/config/file.ts'
 import type { LimitAnswer, LimitGrant, LimitRefusal } from '@/limits/answer.ts'
-import type { LimitedRequest, LimitValues } from '@/limits/plan.ts'
+import type { LimitedRequest } from '@/limits/plan.ts'
 
 export interface Ask {
   id?: string

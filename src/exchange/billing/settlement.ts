@@ -1,6 +1,7 @@
 import type { Clock } from '@/clock/clock.ts'
 import type { ExchangeRow } from '@/db/exchange-row.ts'
-import type { EndState, ExchangeRecord } from '@/exchange/record.ts'
+import type { EndState } from '@/db/schema.ts'
+import type { ExchangeRecord } from '@/exchange/record.ts'
 import { inputTokens, NO_USAGE, outputTokens, type Usage } from '@/generation/usage.ts'
 import { formatMoney } from '@/pricing/money.ts'
 import type { Log } from '@/telemetry/log.ts'

@@ -16,7 +16,7 @@ import {
 } from 'drizzle-orm'
 import type { Database } from '@/db/connect.ts'
 import { deleteInPortions } from '@/db/in-portions.ts'
-import { exchange, type VideoState, videoJob } from '@/db/schema.ts'
+import { exchange, type JobMoney, type VideoState, videoJob } from '@/db/schema.ts'
 import type { Gateway } from '@/exchange/gateway.ts'
 import type { Charge } from '@/exchange/record.ts'
 import type { Extras } from '@/generation/extras.ts'
@@ -54,7 +54,7 @@ export interface VideoJob {
   /** All films together. */
   orderedSeconds: number
   priceVersion: bigint
-  money: 'held' | 'charged' | 'released'
+  money: JobMoney
   createdAt: Date
   endedAt: Date | undefined
   keptUntil: Date | undefined
@@ -100,7 +100,7 @@ export interface VideoStore {
   /** Gives a job back that is not over; `lookInMs` is when it is due again. One that somebody else has closed meanwhile stays so. */
   postpone(id: string, lookInMs: number, news?: VideoNews): Promise<void>
   /** Closes a job whose money has been settled. The first who does says how it ended. */
-  close(id: string, news: VideoNews, money: 'charged' | 'released'): Promise<void>
+  close(id: string, news: VideoNews, money: Exclude<JobMoney, 'held'>): Promise<void>
   /** Completes the result of the order with what it cost. False: that result is not written yet. */
   bill(id: string, charge: Charge, extras: Extras): Promise<boolean>
   /** Hides a job from its owner. */

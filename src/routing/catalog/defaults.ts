@@ -1,22 +1,13 @@
 import { eq, inArray } from 'drizzle-orm'
-import type { BucketLimits, ConfigFile } from '@/config/file.ts'
-import { ON_REDIS_DOWN, type OnRedisDown } from '@/config/schema.ts'
+import type { ConfigFile, LimitsEntry, LimitValues } from '@/config/file.ts'
+import { ON_REDIS_DOWN } from '@/config/schema.ts'
 import type { Rows, Transaction } from '@/db/connect.ts'
 import { setting } from '@/db/schema.ts'
 import { asNumber, asObject, type JsonObject, parseObject } from '@/json/json.ts'
 
 /** What the file says about the deployment as a whole. */
 export interface Defaults {
-  limits: {
-    /** Of accounts and keys that have none of their own. What is undefined, here and below, is not limited. */
-    account: BucketLimits
-    key: BucketLimits
-    /** Of each account on each single model. */
-    accountModel: BucketLimits
-    /** Of each model, all accounts together. */
-    model: BucketLimits
-    onRedisDown: OnRedisDown
-  }
+  limits: { [Name in keyof LimitsEntry]: NonNullable<LimitsEntry[Name]> }
   /** Whether media that callers give by address may be fetched. */
   fetchMedia: boolean
   /** Whether answers tell what is for operators: the channel, limits counted without Redis. */
@@ -121,11 +112,11 @@ function flagText(flag: boolean | undefined): string | undefined {
   return flag === undefined ? undefined : String(flag)
 }
 
-function limitsText(limits: BucketLimits | undefined): string | undefined {
+function limitsText(limits: LimitValues | undefined): string | undefined {
   return limits && JSON.stringify(limits)
 }
 
-function storedLimits(text: string | undefined): BucketLimits {
+function storedLimits(text: string | undefined): LimitValues {
   const stored: JsonObject = (text === undefined ? undefined : asObject(parseObject(text))) ?? {}
   return {
     requestsPerMinute: asNumber(stored['requestsPerMinute']),
