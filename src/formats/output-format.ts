@@ -21,13 +21,26 @@ export function schemaName({ name = '' }: JsonSchemaOutput, maxLength: number, u
   return name.replaceAll(/[^a-zA-Z0-9_-]/g, '_').slice(0, maxLength) || unnamed
 }
 
+/** Asks for an answer in words, where nothing else can ask for it. */
+export function outputInWords(output: Exclude<OutputFormat, { type: 'text' }>): string {
+  const asked = `Reply with one valid ${jsonInWords(output)} and nothing else: no prose, no code fence.`
+  if (output.type === 'json') return asked
+  const { schema, description } = output
+  const words = description === undefined || description === '' ? '' : `${description}\n`
+  return `${asked} It must fit this JSON Schema:\n${words}${JSON.stringify(schema)}`
+}
+
+/** Whether what fits a schema is an object. */
+export function isObjectSchema(schema: JsonObject): boolean {
+  return schema['type'] === 'object' || (schema['type'] === undefined && schema['properties'] !== undefined)
+}
+
 /**
  * What an answer is called where it is asked for in words. A schema may have another root than an object, and one that
  * does not say which may have any.
  */
 export function jsonInWords(output: Exclude<OutputFormat, { type: 'text' }>): string {
   if (output.type === 'json') return 'JSON object'
-  const { type, properties } = output.schema
-  if (type === 'object' || (type === undefined && properties !== undefined)) return 'JSON object'
-  return type === 'array' ? 'JSON array' : 'JSON value'
+  if (isObjectSchema(output.schema)) return 'JSON object'
+  return output.schema['type'] === 'array' ? 'JSON array' : 'JSON value'
 }

@@ -1,5 +1,5 @@
 import type { Losses } from '@/formats/losses.ts'
-import { describedSchema, jsonInWords, schemaName } from '@/formats/output-format.ts'
+import { describedSchema, outputInWords, schemaName } from '@/formats/output-format.ts'
 import type { JsonSchemaOutput, OutputFormat } from '@/generation/request.ts'
 import type { JsonObject } from '@/json/json.ts'
 import { closedSchema, objectSchema } from './json-schema.ts'
@@ -18,10 +18,6 @@ export interface EncodedOutput {
 
 const PLAIN: EncodedOutput = { format: undefined, tool: undefined, instruction: undefined }
 
-function jsonOnly(output: Exclude<OutputFormat, { type: 'text' }>): string {
-  return `Reply with one valid ${jsonInWords(output)} and nothing else: no prose, no code fence.`
-}
-
 /**
  * The best way that the model has. A schema that nothing holds it to is a loss where the caller said `strict`.
  * `hasTools`: the request has tools of its own, so that one of ours would be one to choose among.
@@ -37,7 +33,7 @@ export function encodeOutput(
     case 'text':
       return PLAIN
     case 'json':
-      return { ...PLAIN, instruction: jsonOnly(output) }
+      return { ...PLAIN, instruction: outputInWords(output) }
     case 'json-schema':
       return encodeSchema(output, hasTools, model, losses)
     default:
@@ -60,11 +56,7 @@ function encodeSchema(
   if (strict === true) losses.add('outputStrict')
   const isObject = schema['type'] === 'object' || schema['properties'] !== undefined
   if (hasTools || !model.forcedTools || !isObject) {
-    const words = description === undefined || description === '' ? '' : `${description}\n`
-    return {
-      ...PLAIN,
-      instruction: `${jsonOnly(output)} It must fit this JSON Schema:\n${words}${JSON.stringify(schema)}`,
-    }
+    return { ...PLAIN, instruction: outputInWords(output) }
   }
   const tool = {
     name: schemaName(output, 128, 'output'),

@@ -1,6 +1,7 @@
 import type { EncodedRequest, Target } from '@/formats/codec.ts'
 import { nearestEffort, wantedEffort } from '@/formats/effort.ts'
 import { unsayable } from '@/formats/invalid.ts'
+import { withObjectOutput } from '@/formats/openai/object-output.ts'
 import { fitKey, isSharedHint } from '@/formats/openai/shared-fields.ts'
 import { schemaName } from '@/formats/output-format.ts'
 import { fitLimit } from '@/formats/output-limit.ts'
@@ -24,8 +25,9 @@ const MAX_STOPS = 4
 /** Writes a request for an upstream of any vendor of this format. Keys come in one order, always. */
 export function encodeRequest(full: GenerationRequest, target: Target): EncodedRequest {
   const rules = new TargetRules(target)
-  const { request, losses } = dropHostedTools(full, tool => canServe(tool, rules))
-  rules.losses.addAll(losses)
+  const dropped = dropHostedTools(full, tool => canServe(tool, rules))
+  rules.losses.addAll(dropped.losses)
+  const request = withObjectOutput(dropped.request, target, rules.losses)
   const { model: _, stream, instructions, turns, tools, toolChoice, parallelToolCalls, ...shaping } = request
   const { output, verbosity, reasoning, maxOutputTokens, modalities, stop, ...hinting } = shaping
   const { temperature, topP, topK, seed, presencePenalty, frequencyPenalty, logitBias, ...asking } = hinting

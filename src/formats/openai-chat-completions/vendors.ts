@@ -1,3 +1,4 @@
+import { isOpenai, vendorHost } from '@/formats/openai/vendor.ts'
 import { fitCallId } from '@/formats/tools/call-id.ts'
 import type { RequestField } from '@/generation/loss.ts'
 import type { Effort } from '@/generation/request.ts'
@@ -78,22 +79,19 @@ const WITHOUT_STREAM_OPTIONS = /(?:^|\.)(?:mistral\.ai|cohere\.(?:ai|com))$/
 
 /** The traits of a vendor: a short name, or a host with or without its port. */
 export function vendorTraits(vendor: string): VendorTraits {
-  const host = vendor.toLowerCase().replace(/:\d+$/, '')
-  const isOpenai =
-    /^(?:openai|azure)$|(?:^|\.)(?:api\.openai\.com|openai\.azure\.com|(?:services\.ai|cognitiveservices)\.azure\.com)$/.test(
-      host,
-    )
+  const host = vendorHost(vendor)
+  const isOpenaiItself = isOpenai(vendor)
   const isMistral = /(?:^|\.)mistral\.ai$/.test(host)
   const strict = STRICT.find(vendor => vendor.host.test(host))
   return {
-    isOpenai,
+    isOpenai: isOpenaiItself,
     isOpenrouter: /(?:^|\.)openrouter(?:\.ai)?$/.test(host),
     needsReasoning: /(?:^|\.)(?:moonshot|deepseek)\.(?:ai|cn|com)$|^(?:moonshot|deepseek)$/.test(host),
     reasoningField: strict === undefined ? 'reasoning_content' : strict.reasoningField,
     efforts: strict?.efforts,
-    refuses: new Set(isOpenai ? ['topK'] : (strict?.refuses ?? [])),
+    refuses: new Set(isOpenaiItself ? ['topK'] : (strict?.refuses ?? [])),
     takesStreamOptions: !WITHOUT_STREAM_OPTIONS.test(host),
-    checksCallIds: isOpenai || isMistral,
+    checksCallIds: isOpenaiItself || isMistral,
     fitCallId: isMistral ? nineCharacters : fortyCharacters,
   }
 }

@@ -3,6 +3,7 @@ import { nearestEffort, wantedEffort } from '@/formats/effort.ts'
 import { nestExtensions } from '@/formats/extensions.ts'
 import { refuseSeveral, unsayable } from '@/formats/invalid.ts'
 import { Losses } from '@/formats/losses.ts'
+import { withObjectOutput } from '@/formats/openai/object-output.ts'
 import { fitKey } from '@/formats/openai/shared-fields.ts'
 import { schemaName } from '@/formats/output-format.ts'
 import { fitLimit } from '@/formats/output-limit.ts'
@@ -20,9 +21,10 @@ import { FORMAT } from './wire.ts'
 const MIN_OUTPUT_TOKENS = 16
 
 /** Writes a request for a Responses upstream. Nothing is stored there: each request holds the whole conversation. */
-export function encodeRequest(request: GenerationRequest, target: Target): EncodedRequest {
-  refuseImpossible(request)
+export function encodeRequest(asked: GenerationRequest, target: Target): EncodedRequest {
+  refuseImpossible(asked)
   const losses = new Losses()
+  const request = withObjectOutput(asked, target, losses)
   const traits = modelTraits(target.model)
   loseWordless(request, WORDLESS, losses)
 

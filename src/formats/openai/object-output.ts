@@ -1,0 +1,21 @@
+import type { Target } from '@/formats/codec.ts'
+import type { Losses } from '@/formats/losses.ts'
+import { isObjectSchema, outputInWords } from '@/formats/output-format.ts'
+import { textPart } from '@/generation/part.ts'
+import type { GenerationRequest } from '@/generation/request.ts'
+import { isOpenai } from './vendor.ts'
+
+/**
+ * The structured outputs of OpenAI itself are objects, in both of its formats: it refuses the schema of anything else,
+ * which other vendors take. That is said in words, to which nothing holds the model.
+ */
+export function withObjectOutput(
+  request: GenerationRequest,
+  { vendor }: Target,
+  losses: Losses,
+): GenerationRequest {
+  const { output, instructions } = request
+  if (output?.type !== 'json-schema' || isObjectSchema(output.schema) || !isOpenai(vendor)) return request
+  losses.add('output')
+  return { ...request, output: undefined, instructions: [...instructions, textPart(outputInWords(output))] }
+}

@@ -1,0 +1,12 @@
+/** Whether a vendor, told by `Target.vendor`, is OpenAI itself or Azure, which serves the same models in the same way. */
+export function isOpenai(vendor: string): boolean {
+  return OPENAI.test(vendorHost(vendor))
+}
+
+/** A vendor's short name or host, without case and port. */
+export function vendorHost(vendor: string): string {
+  return vendor.toLowerCase().replace(/:\d+$/, '')
+}
+
+const OPENAI =
+  /^(?:openai|azure)$|(?:^|\.)(?:api\.openai\.com|openai\.azure\.com|(?:services\.ai|cognitiveservices)\.azure\.com)$/

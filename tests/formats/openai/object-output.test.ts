@@ -1,0 +1,56 @@
+import { describe, expect, test } from 'bun:test'
+import { geminiGenerateContent } from '@/formats/gemini-generate-content/codec.ts'
+import { CODECS } from '@/formats/registry.ts'
+import { asArray, asObject, type JsonObject } from '@/json/json.ts'
+
+const OPENAI_FORMATS = ['openai-chat-completions', 'openai-responses'] as const
+
+/** What a Gemini caller's wish for an answer of this schema becomes. */
+function encode(format: (typeof OPENAI_FORMATS)[number], schema: JsonObject, vendor: string) {
+  const wire = {
+    systemInstruction: { parts: [{ text: 'Be brief.' }] },
+    contents: [{ role: 'user', parts: [{ text: 'Three colours' }] }],
+    generationConfig: { responseMimeType: 'application/json', responseSchema: schema },
+  }
+  const request = geminiGenerateContent.decodeRequest(wire, { model: 'm', stream: false })
+  const target = { model: 'gpt-5.1', vendor, maxOutputTokens: undefined }
+  const { body, losses } = CODECS[format].encodeRequest(request, target)
+  return {
+    system: body['instructions'] ?? asObject(asArray(body['messages'])[0])?.['content'],
+    asked: body['response_format'] ?? asObject(body['text'])?.['format'],
+    losses: losses.map(({ field }) => field),
+  }
+}
+
+describe.each(OPENAI_FORMATS)('%s', format => {
+  test.each<[string, JsonObject]>([
+    ['JSON array', { type: 'ARRAY', items: { type: 'STRING' } }],
+    ['JSON value', { type: 'STRING', enum: ['red', 'green'] }],
+    ['JSON value', { anyOf: [{ type: 'OBJECT' }, { type: 'ARRAY' }] }],
+  ])(
+    'OpenAI, which refuses the schema of anything but an object, is asked for a %s in words',
+    (name, schema) => {
+      for (const vendor of ['api.openai.com', 'mine.openai.azure.com']) {
+        const { system, asked, losses } = encode(format, schema, vendor)
+        expect(asked).toBeUndefined()
+        expect(losses).toEqual(['output'])
+        expect(system).toStartWith(`Be brief.\n\nReply with one valid ${name} and nothing else`)
+        expect(system).toContain('It must fit this JSON Schema:\n{"')
+      }
+    },
+  )
+
+  test('its schema of an object is asked for as it is, and so is any schema of another vendor', () => {
+    const object = { type: 'OBJECT', properties: { a: { type: 'STRING' } } }
+    const array = { type: 'ARRAY', items: { type: 'STRING' } }
+    for (const [schema, vendor] of [
+      [object, 'api.openai.com'],
+      [array, 'api.deepseek.com'],
+    ] as const) {
+      const { system, asked, losses } = encode(format, schema, vendor)
+      expect(system).toBe('Be brief.')
+      expect(asked).toMatchObject({ type: 'json_schema' })
+      expect(losses).toEqual([])
+    }
+  })
+})
