@@ -12,6 +12,7 @@ import {
 import { until } from '#tests/support/upstreams/upstream.ts'
 import { openLimiter } from '@/limits/limiter.ts'
 import { openRedis, RedisTimeout, redisScript } from '@/redis/redis.ts'
+import { redisSharing } from '@/routing/health/redis-sharing.ts'
 import { createLog } from '@/telemetry/log.ts'
 
 const WRITE = redisScript("return redis.call('set', KEYS[1], ARGV[1]).ok")
@@ -130,8 +131,8 @@ if (!hasRedisServer) {
     await redis.close()
   })
 
-  const onCluster = async (server: RedisServer) => {
-    const redis = await connectRedis(`${server.url},${server.url}`)
+  const limitsHold = async (url: string) => {
+    const redis = await connectRedis(url)
     const limiter = await openLimiter({
       redis,
       clock: manualClock(),
@@ -156,7 +157,48 @@ if (!hasRedisServer) {
     await limiter.close()
     await redis.close()
   }
-  withServer('limits work on a cluster: no call needs two slots', onCluster, 'cluster')
+  withServer(
+    'limits work on a cluster: no call needs two slots',
+    server => limitsHold(`${server.url},${server.url}`),
+    'cluster',
+  )
+
+  const newsArrives = async (url: string) => {
+    const redis = await connectRedis(url)
+    const [teller, hearer] = ['teller', 'hearer'].map(origin => redisSharing({ url, redis, origin }))
+    const heard = Promise.withResolvers<void>()
+    hearer?.subscribe(() => heard.resolve())
+    await hearer?.listening
+    teller?.publish({
+      channelId: 1,
+      key: undefined,
+      model: undefined,
+      cause: 'failing',
+      pauseMs: 1,
+      reason: '',
+    })
+    await heard.promise
+    await Promise.all([teller?.close(), hearer?.close()])
+    await redis.close()
+  }
+
+  describe.each(['single', 'cluster'] as const)('as a user of its own, %s', kind => {
+    withServer(
+      'may do all that limits and news need by the rules that README.md names',
+      async server => {
+        const readme = await Bun.file(new URL('../../README.md', import.meta.url)).text()
+        const rules = /needs `(~tollgate:[^`]+)`/.exec(readme)?.[1]?.split(' ') ?? []
+        await Bun.$`redis-cli -u ${server.url} acl setuser tollgate ${['on', '>hunter2', ...rules]}`.quiet()
+        const url = server.url.replace('//', '//tollgate:hunter2@')
+        const address = kind === 'single' ? url : `${url},${url}`
+        await limitsHold(address)
+        await newsArrives(address)
+        const refused = await Bun.$`redis-cli -u ${server.url} acl log`.text()
+        expect(refused.trim()).toBe('')
+      },
+      kind,
+    )
+  })
 
   withServer('is in no other database than the one of its address', async server => {
     const redis = await connectRedis(`${server.url}/3`)
