@@ -3,6 +3,7 @@ import { SettingsError } from '@/config/settings.ts'
 import { sqlErrorOf } from '@/db/sql-error.ts'
 import { Refusal } from '@/errors/refusal.ts'
 import { type Command, type CommandIo, UsageError } from './command.ts'
+import { programVersion } from './version.ts'
 
 const PROGRAM = 'tollgate'
 
@@ -15,6 +16,10 @@ export async function runCommandLine(
   commands: readonly Command[],
   io: CommandIo,
 ): Promise<number> {
+  if (words[0] === '--version') {
+    io.out(`${PROGRAM} ${programVersion()}`)
+    return 0
+  }
   const command = findCommand(words, commands)
   if (command === undefined) return explainCommands(words, commands, io)
   const args = words.slice(command.name.split(' ').length)
@@ -57,6 +62,7 @@ function overview(commands: readonly Command[]): string {
     ...lines,
     '',
     'Every command takes --json (one JSON value on stdout) and --help.',
+    `${PROGRAM} --version says which this is.`,
   ].join('\n')
 }
 

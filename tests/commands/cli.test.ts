@@ -489,6 +489,12 @@ describe('--help', () => {
   })
 })
 
+test('--version says which Tollgate this is, without a database', async () => {
+  const { version } = await Bun.file(join(import.meta.dir, '../../package.json')).json()
+  const asked = await finish(spawn(['--version'], { PATH: ENV.PATH }))
+  expect(asked).toEqual({ exitCode: 0, stdout: `tollgate ${version}\n`, stderr: '' })
+})
+
 describe('output that nobody takes', () => {
   const shell = async (script: string) => {
     const child = Bun.spawn(['bash', '-c', script, 'bash', process.execPath, MAIN], {

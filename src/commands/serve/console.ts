@@ -1,7 +1,6 @@
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import type { Clock } from '@/clock/clock.ts'
 import { bind } from '@/commands/bind.ts'
+import { programVersion } from '@/commands/version.ts'
 import type { Settings } from '@/config/settings.ts'
 import { buildBundle } from '@/console/bundle.ts'
 import { serveConsole } from '@/console/console.ts'
@@ -13,7 +12,6 @@ import { stripeClient } from '@/console/payments.ts'
 import { Throttle } from '@/console/throttle.ts'
 import { keepAddingUpUsage } from '@/console/usage-totals.ts'
 import type { Database } from '@/db/connect.ts'
-import { asString, parseObject } from '@/json/json.ts'
 import { openLiveCatalog } from '@/routing/catalog/live-catalog.ts'
 import type { SecretBox } from '@/secrets/secret-box.ts'
 import type { Log } from '@/telemetry/log.ts'
@@ -82,7 +80,7 @@ export async function startConsole(options: ConsoleOptions): Promise<RunningCons
     publicUrl: () => publicUrl,
     sendMail: options.sendMail ?? sendMail,
     stripe: options.stripe ?? stripeClient,
-    version: readVersion(),
+    version: programVersion(),
     startedAt: clock.now(),
   }
   const { trustedProxies } = settings
@@ -109,12 +107,6 @@ export async function startConsole(options: ConsoleOptions): Promise<RunningCons
       await Promise.all([catalog.close(), simulator.stop()])
     },
   }
-}
-
-/** As package.json, which ships with the program, says it. */
-function readVersion(): string {
-  const text = readFileSync(join(import.meta.dir, '../../../package.json'), 'utf8')
-  return asString(parseObject(text)?.['version']) ?? 'unknown'
 }
 
 /** An address that means "every interface" is none to call. */
