@@ -6,6 +6,8 @@ import { closeAccount, eraseHolder, reopenAccount } from '@/console/closing.ts'
 import { limitsRow } from '@/console/key-rows.ts'
 import type { Database } from '@/db/connect.ts'
 import type { JsonObject } from '@/json/json.ts'
+import type { Remainder } from '@/ledger/burn-down.ts'
+import { ledgerStore } from '@/ledger/store.ts'
 import { formatMoney, MONEY_BOUNDS, parseMoney } from '@/pricing/money.ts'
 import { loadDefaults } from '@/routing/catalog/defaults.ts'
 import {
@@ -18,7 +20,7 @@ import {
   requiredEmail,
   UsageError,
 } from './command.ts'
-import { withDatabase } from './deployment.ts'
+import { withDatabase, withLedger } from './deployment.ts'
 import { idCommand, type Subject } from './id-command.ts'
 import { limitsCommand } from './limit-options.ts'
 import { resolveModels } from './model-names.ts'
@@ -37,7 +39,7 @@ const createCommand: Command = {
     const email = requiredEmail(words)
     const credit = words.texts['credit']
     const paid = credit === undefined ? undefined : readCredit(credit)
-    const account = await withDatabase(io, async db => {
+    const account = await withLedger(io, async db => {
       const creditNano = paid ?? readCredit((await loadDefaults(db)).trialCredit)
       const models = (await resolveModels(db, readList(words.texts['models']))) ?? []
       return administer({ database: db }, COMMAND_LINE, async tx => {
@@ -81,9 +83,23 @@ const listCommand: Command = {
 
 const SUBJECT: Subject<Account> = { noun: 'account', show }
 
-const showCommand = idCommand(SUBJECT, 'show', 'show one account', (db, id) =>
-  accountStore(db).findAccount(id),
-)
+/** An account, and what of its credit has an end. */
+const STANDING: Subject<{ account: Account; expiring: readonly Remainder[] }> = {
+  noun: 'account',
+  show(io, json, { account, expiring }) {
+    const credit = expiring.map(({ remainderNano, grant }) => ({
+      amount: formatMoney(remainderNano),
+      expires_at: grant.expiresAt?.toISOString() ?? null,
+    }))
+    const lines = credit.map(({ amount, expires_at }) => ['expiring', `${amount} at ${expires_at}`] as const)
+    print(io, json, { ...rowOf(account), expiring: credit }, () => describe(account, lines))
+  },
+}
+
+const showCommand = idCommand(STANDING, 'show', 'show one account', async (db, id) => ({
+  account: await accountStore(db).findAccount(id),
+  expiring: await ledgerStore(db).expiringCredit(id),
+}))
 const suspendCommand = idCommand(SUBJECT, 'suspend', 'refuse every request of an account', (db, id) =>
   change(db, { id, action: 'account.suspend', shown: statusOf, work: store => store.suspendAccount(id) }),
 )
@@ -200,7 +216,8 @@ function rowOf(account: Account) {
   } satisfies JsonObject
 }
 
-function describe(account: Account): string {
+/** `credit`: lines that belong to the balance. */
+function describe(account: Account, credit: readonly (readonly [string, string])[] = []): string {
   const row = rowOf(account)
   const limit = (value: number | null) => (value === null ? 'default' : String(value))
   return list([
@@ -208,6 +225,7 @@ function describe(account: Account): string {
     ['email', row.email],
     ['status', row.on_trial ? `${row.status}, on trial` : row.status],
     ['balance', row.balance],
+    ...credit,
     ['available', row.available],
     ['pending', row.pending],
     ['models', ['those of every account', ...row.models].join(', ')],

@@ -17,14 +17,24 @@ export async function withDatabase<Result>(
   const settings = readSettings(io.env, io.terminal)
   const db = await openDatabase({ ...settings, role: 'command' })
   try {
-    // Perhaps nothing was served for months. Where this is refused, it is by a database that is only read, or it was done.
-    await ledgerStore(db)
-      .makePartitions()
-      .catch(() => undefined)
     return await use(db, settings)
   } finally {
     await db.close()
   }
+}
+
+/** The same for what posts entries, or asks whether there is room for them: perhaps nothing was served for months. */
+export function withLedger<Result>(
+  io: CommandIo,
+  use: (db: OpenedDatabase) => Promise<Result>,
+): Promise<Result> {
+  return withDatabase(io, async db => {
+    // Where this is refused, it is by a database that is only read, or it was done.
+    await ledgerStore(db)
+      .makePartitions()
+      .catch(() => undefined)
+    return use(db)
+  })
 }
 
 /** The box that holds the upstream keys of this database. Refuses a secret that is not the one it was used with. */

@@ -1,3 +1,5 @@
+import { type Arguments, UsageError } from './command.ts'
+
 const DAY_MS = 86_400_000
 
 /** Of a duration as in `30d`. */
@@ -9,15 +11,35 @@ const UNIT_MS: Readonly<Record<string, number>> = {
   y: 365 * DAY_MS,
 }
 
+const YEAR_10_000 = Date.UTC(10_000, 0)
+
 /** ISO 8601: a day, or a day and a time with its offset. A time without an offset would mean another moment elsewhere. */
 const ISO = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d{1,3})?)?(Z|[+-]\d{2}:\d{2}))?$/
+
+/** What an option that names a moment takes, for its help. */
+export const EXPIRES = 'an ISO time (2027-01-31, 2027-01-31T12:00:00Z) or a duration: 90m, 12h, 30d, 8w, 1y'
+
+/** When what is made is to end, by `--expires`; undefined: never. */
+export function readEnd({ texts }: Arguments, now: number): Date | undefined {
+  const text = texts['expires']
+  if (text === undefined) return undefined
+  const date = readExpiry(text, now)
+  if (date === undefined) {
+    throw new UsageError(
+      `--expires is "${text}" but must be an ISO time (2027-01-31T12:00:00Z) or a duration (30d)`,
+    )
+  }
+  if (date.getTime() <= now) throw new UsageError(`--expires is "${text}" but must be in the future`)
+  return date
+}
 
 /** The moment that a text names: an ISO time, or a duration from `now` (ms) on. Undefined if it names none. */
 export function readExpiry(text: string, now: number): Date | undefined {
   const [, amount = '', unit = ''] = /^(\d{1,6})([mhdwy])$/.exec(text) ?? []
   const unitMs = UNIT_MS[unit]
   const date = unitMs === undefined ? readIso(text) : new Date(now + Number(amount) * unitMs)
-  return date === undefined || Number.isNaN(date.getTime()) ? undefined : date
+  // Nor one that cannot be written with four digits for its year.
+  return date === undefined || !(date.getTime() < YEAR_10_000) ? undefined : date
 }
 
 /** Undefined for days that no calendar has, which `Date` would move into the next month. */

@@ -19,7 +19,7 @@ import {
   UsageError,
 } from './command.ts'
 import { withDatabase } from './deployment.ts'
-import { readExpiry } from './expiry.ts'
+import { EXPIRES, readEnd } from './expiry.ts'
 import { idCommand, type Subject } from './id-command.ts'
 import { LIMIT_OPTIONS, limitsCommand, readLimits } from './limit-options.ts'
 import { resolveModels } from './model-names.ts'
@@ -36,7 +36,7 @@ const createCommand: Command = {
   details: `--account ID         who pays
 --name N             what to call it in lists
 --models a,b         narrows the key to these models of the account
---expires T          an ISO time (2027-01-31, 2027-01-31T12:00:00Z) or a duration: 90m, 12h, 30d, 8w, 1y
+--expires T          ${EXPIRES}
 --cap A/PERIOD       most it may spend per ${CAP_PERIODS.join(', ')}
 --allow-ip CIDR,...  addresses and ranges it may be used from
 --no-store           never keep content for what it asks
@@ -57,7 +57,7 @@ const createCommand: Command = {
     const input = {
       accountId: readId(required(words, 'account'), '--account'),
       name: readName(texts['name'] ?? ''),
-      expiresAt: texts['expires'] === undefined ? undefined : readFuture(texts['expires'], io.now()),
+      expiresAt: readEnd(words, io.now()),
       allowIps: readRanges(texts['allow-ip']),
       cap: texts['cap'] === undefined ? undefined : readCap(texts['cap']),
       storeAllowed: !words.flags.has('no-store'),
@@ -133,17 +133,6 @@ function readName(text: string): string {
 }
 
 const NAME_LENGTH = 200
-
-function readFuture(text: string, now: number): Date {
-  const date = readExpiry(text, now)
-  if (date === undefined) {
-    throw new UsageError(
-      `--expires is "${text}" but must be an ISO time (2027-01-31T12:00:00Z) or a duration (30d)`,
-    )
-  }
-  if (date.getTime() <= now) throw new UsageError(`--expires is "${text}" but must be in the future`)
-  return date
-}
 
 function readCap(text: string): SpendCap {
   const [amount = '', word = '', ...more] = text.split('/')

@@ -7,29 +7,39 @@ import type { JsonObject } from '@/json/json.ts'
 import { type AuditCheck, type AuditReport, audit } from '@/ledger/audit.ts'
 import { ledgerStore } from '@/ledger/store.ts'
 import { formatMoney, MONEY_BOUNDS, parseMoney } from '@/pricing/money.ts'
-import { type Command, readArguments, readId, required, UsageError } from './command.ts'
-import { withDatabase } from './deployment.ts'
+import { type Command, type OptionTypes, readArguments, readId, required, UsageError } from './command.ts'
+import { withDatabase, withLedger } from './deployment.ts'
+import { EXPIRES, readEnd } from './expiry.ts'
 import { print, table } from './output.ts'
 
-const creditCommand = posting('credit', 'add to the balance of an account, as paid for')
+const creditCommand = posting('credit', 'add to the balance of an account, as paid for', {
+  usage: ' [--expires T]',
+  details: `\n--expires T  until when it can be used; what is left of it then is taken away. ${EXPIRES}`,
+  types: { expires: 'text' },
+})
 const debitCommand = posting('debit', 'take from the balance of an account')
 
-/** A command that posts one entry. */
-function posting(side: 'credit' | 'debit', summary: string): Command {
+/** A command that posts one entry; `more` is what only one of them takes. */
+function posting(
+  side: 'credit' | 'debit',
+  summary: string,
+  more: { usage: string; details: string; types: OptionTypes } = { usage: '', details: '', types: {} },
+): Command {
   return {
     name: `account ${side}`,
     summary,
-    usage: 'ID AMOUNT --reason R',
-    details: `ID          the number that "account list" shows
-AMOUNT      a decimal amount above 0, as in 5.00
---reason R  why; it stays with the entry`,
+    usage: `ID AMOUNT --reason R${more.usage}`,
+    details: `ID           the number that "account list" shows
+AMOUNT       a decimal amount above 0, as in 5.00
+--reason R   why; it stays with the entry${more.details}`,
     async run(args, io) {
-      const words = readArguments(args, { reason: 'text' }, ['ID', 'AMOUNT'])
+      const words = readArguments(args, { reason: 'text', ...more.types }, ['ID', 'AMOUNT'])
       const accountId = readId(words.positionals[0] ?? '', 'ID')
       const amountNano = readAmount(words.positionals[1] ?? '', 'AMOUNT')
       const reason = required(words, 'reason')
-      const posted = await withDatabase(io, database =>
-        postByHand({ database }, COMMAND_LINE, { accountId, side, amountNano, reason }),
+      const expiresAt = readEnd(words, io.now())
+      const posted = await withLedger(io, database =>
+        postByHand({ database }, COMMAND_LINE, { accountId, side, amountNano, reason, expiresAt }),
       )
       print(io, words.json, posted, () => `entry ${posted.entry_id}\nbalance ${posted.balance}`)
       return 0
@@ -40,17 +50,19 @@ AMOUNT      a decimal amount above 0, as in 5.00
 const redeemCreateCommand: Command = {
   name: 'redeem create',
   summary: 'make redeem codes, which are shown this once',
-  usage: '--amount 5.00 [--uses 1] [--count 10]',
-  details: `--amount A  what one use is worth
---uses N    how many accounts may use each code, once each; 1 unless said
---count N   how many codes; 1 unless said`,
+  usage: '--amount 5.00 [--uses 1] [--count 10] [--expires T]',
+  details: `--amount A   what one use is worth
+--uses N     how many accounts may use each code, once each; 1 unless said
+--count N    how many codes; 1 unless said
+--expires T  until when they can be redeemed. ${EXPIRES}`,
   async run(args, io) {
-    const words = readArguments(args, { amount: 'text', uses: 'text', count: 'text' })
+    const words = readArguments(args, { amount: 'text', uses: 'text', count: 'text', expires: 'text' })
     const amountNano = readAmount(required(words, 'amount'), '--amount')
     const uses = readCount(words.texts['uses'], '--uses', 1_000_000_000)
     const count = readCount(words.texts['count'], '--count', 10_000)
+    const expiresAt = readEnd(words, io.now())
     const codes = await withDatabase(io, database =>
-      makeCodes({ database }, COMMAND_LINE, { amountNano, uses, count }),
+      makeCodes({ database }, COMMAND_LINE, { amountNano, uses, count, expiresAt }),
     )
     print(io, words.json, codes, () => codes.join('\n'))
     return 0
@@ -70,7 +82,7 @@ An account whose wallet is not what its entries say is suspended.`,
     const account = words.texts['account']
     const accountId = account === undefined ? undefined : readId(account, '--account')
     const sinceCheckpoint = words.flags.has('since-checkpoint')
-    const report = await withDatabase(io, async db => {
+    const report = await withLedger(io, async db => {
       if (accountId !== undefined) await assertAccount(db, accountId)
       return audit(db.url, { sinceCheckpoint, by: 'cli', ...(accountId === undefined ? {} : { accountId }) })
     })

@@ -53,6 +53,8 @@ interface HandPosting {
   /** Above 0. */
   amountNano: bigint
   reason: string
+  /** When what is left of this credit is taken away; undefined: never. */
+  expiresAt?: Date | undefined
   /** Two of one account and side with the same are one. */
   once?: string | undefined
 }
@@ -64,7 +66,7 @@ interface HandPosting {
 export function postByHand(
   where: Where,
   actor: Actor,
-  { accountId, side, reason, once, ...posting }: HandPosting,
+  { accountId, side, reason, expiresAt, once, ...posting }: HandPosting,
 ): Promise<{ entry_id: string; balance: string }> {
   const amountNano = side === 'credit' ? posting.amountNano : -posting.amountNano
   return administer(where, actor, async tx => {
@@ -74,11 +76,13 @@ export function postByHand(
       kind: side === 'credit' ? 'topup' : 'debit',
       amountNano,
       reason,
+      expiresAt,
       ...(once === undefined ? {} : { idempotency: { scope: `console:${side}:${accountId}`, key: once } }),
     })
     const balance = formatMoney(balanceNano)
     const before = { balance: formatMoney(balanceNano - amountNano) }
-    const after = { balance, amount: formatMoney(amountNano), entry_id: entryId, reason }
+    const ends = expiresAt === undefined ? {} : { expires_at: expiresAt.toISOString() }
+    const after = { balance, amount: formatMoney(amountNano), entry_id: entryId, reason, ...ends }
     const act = { action: `account.${side}`, target: `account ${accountId}`, before, after }
     return { result: { entry_id: entryId, balance }, act: posted ? act : undefined }
   })

@@ -1,6 +1,6 @@
 import { and, desc, eq, inArray, lt, notInArray } from 'drizzle-orm'
 import type { Rows } from '@/db/connect.ts'
-import { type EntryKind, entry } from '@/db/schema.ts'
+import { type EntryKind, entry, ledgerGrant } from '@/db/schema.ts'
 import { formatMoney } from '@/pricing/money.ts'
 import type { Entry } from './api/contract/billing.ts'
 import { cursorLike, type Page, readPage } from './paging.ts'
@@ -21,8 +21,9 @@ export async function entryPage(
   const kinds = { all: undefined, usage: inArray(entry.kind, USAGE), other: notInArray(entry.kind, USAGE) }
   const read = (limit: number) =>
     rows
-      .select()
+      .select({ entry, expiresAt: ledgerGrant.expiresAt })
       .from(entry)
+      .leftJoin(ledgerGrant, and(eq(ledgerGrant.entryId, entry.id), eq(ledgerGrant.entryKind, entry.kind)))
       .where(
         and(
           eq(entry.accountId, accountId),
@@ -32,12 +33,16 @@ export async function entryPage(
       )
       .orderBy(desc(entry.seq))
       .limit(limit)
-  const { rows: found, next } = await readPage(query, read, ({ seq }) => seq.toString())
-  return { items: found.map(entryRow), next }
+  const { rows: found, next } = await readPage(query, read, row => row.entry.seq.toString())
+  const items = found.map(row => ({
+    ...entryRow(row.entry),
+    expires_at: row.expiresAt?.toISOString() ?? null,
+  }))
+  return { items, next }
 }
 
-/** An entry of the ledger as the API shows it. */
-export function entryRow(row: StoredEntry): Entry {
+/** An entry of the ledger as the API shows it, without its terms. */
+export function entryRow(row: StoredEntry): Omit<Entry, 'expires_at'> {
   return {
     id: row.id,
     seq: row.seq.toString(),

@@ -3,7 +3,7 @@ import type { Database, RawSql } from '@/db/connect.ts'
 import type { EntryKind, GrantKind } from '@/db/schema.ts'
 import { sqlErrorOf } from '@/db/sql-error.ts'
 import { Refusal } from '@/errors/refusal.ts'
-import { expiries } from './burn-down.ts'
+import { burnDown, expiries, type Remainder } from './burn-down.ts'
 import type {
   Balance,
   DenialReason,
@@ -55,6 +55,8 @@ export interface LedgerStore {
   /** Undefined: there is no such account. */
   balance(accountId: number): Promise<Balance | undefined>
   grants(accountId: number): Promise<Grant[]>
+  /** What is left of credit that has an end, in the order of use. */
+  expiringCredit(accountId: number): Promise<Remainder[]>
   /** Accounts with credit that has expired, at most so many. */
   accountsWithExpiredCredit(limit: number): Promise<number[]>
   /** Takes what is left of it; returns how many entries that made. */
@@ -179,6 +181,14 @@ export function ledgerStore({ sql }: Pick<Database, 'sql'>): LedgerStore {
       return row && { balanceNano: row.balance, pendingNano: row.pending, availableNano: row.available }
     },
     grants: accountId => selectGrants(sql, accountId),
+    expiringCredit: accountId =>
+      sql.begin('isolation level repeatable read read only', async tx => {
+        const [wallet] = await tx<
+          { debits: bigint }[]
+        >`select debits from wallet where account_id = ${accountId}`
+        const remainders = burnDown(await selectGrants(tx, accountId), wallet?.debits ?? 0n)
+        return remainders.filter(left => left.grant.expiresAt !== undefined && left.remainderNano > 0n)
+      }),
     async accountsWithExpiredCredit(limit) {
       const rows = await sql<{ account_id: bigint }[]>`
         select distinct account_id from ledger_grant where closed_at is null and expires_at <= now() limit ${limit}`

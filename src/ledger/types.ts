@@ -105,7 +105,7 @@ export interface Posting {
   /** Required for what a person decides: chargeback, adjustment, debit, write_off. */
   reason?: string
   /** When what is left of this credit is taken away. */
-  expiresAt?: Date
+  expiresAt?: Date | undefined
   /** An id from outside, under which this is posted once, whatever `id` says. */
   idempotency?: { scope: string; key: string }
 }

@@ -193,6 +193,7 @@ describe('account', () => {
       limits: { requests_per_minute: null, tokens_per_minute: null, concurrent_requests: null },
       store: true,
       created_at: expect.stringMatching(/^\d{4}-.*Z$/),
+      expiring: [],
     })
     expect((await json('account', 'limits', `${id}`, '--rpm', '5', '--tpm', '100')).limits).toEqual({
       requests_per_minute: 5,

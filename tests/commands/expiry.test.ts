@@ -29,6 +29,9 @@ test.each([
   '31.1.2027',
   'tomorrow',
   '1constructor',
+  '8000y',
+  '200000y',
+  '999999y',
 ])('"%s" is none', text => {
   expect(readExpiry(text, NOW)).toBeUndefined()
 })

@@ -3,6 +3,7 @@ import { eq } from 'drizzle-orm'
 import { forgetMonth } from '#tests/ledger/fixture.ts'
 import { testDatabase } from '#tests/support/stores/database.ts'
 import { accountStore } from '@/accounts/store.ts'
+import { accountCommands } from '@/commands/account.ts'
 import { type Command, type CommandIo, UsageError } from '@/commands/command.ts'
 import { ledgerCommands } from '@/commands/ledger.ts'
 import { adminAct } from '@/db/schema.ts'
@@ -21,7 +22,9 @@ async function newAccount(): Promise<string> {
 }
 
 async function run(words: string) {
-  const command = ledgerCommands.find(({ name }) => words.startsWith(name)) as Command
+  const command = [...ledgerCommands, ...accountCommands].find(({ name }) =>
+    words.startsWith(name),
+  ) as Command
   const printed: string[] = []
   const io: CommandIo = {
     env: { DATABASE_URL: db.url, TOLLGATE_SECRET: 'a secret of at least thirty-two bytes' },
@@ -40,9 +43,14 @@ async function run(words: string) {
 
 const json = async (words: string) => JSON.parse((await run(`${words} --json`)).text)
 
-test('the first entry after nothing ran for months has its month', async () => {
+test('the first entry after nothing ran for months has its month, which what only reads does not make', async () => {
+  const month = () => db.sql`
+    select to_regclass('entry_' || to_char(now() at time zone 'UTC', 'YYYY_MM')) is not null as there`
   await forgetMonth(db)
+  await run('account list')
+  expect([...(await month())]).toEqual([{ there: false }])
   expect((await json('audit')).ok).toBe(true)
+  expect([...(await month())]).toEqual([{ there: true }])
   const id = await newAccount()
   expect(await json(`account credit ${id} 1 --reason test`)).toMatchObject({ balance: '6.000000000' })
   expect((await json('audit')).ok).toBe(true)
@@ -68,12 +76,39 @@ test('credit and debit post an entry, tell the balance, and are in the log', asy
   ])
 })
 
+test('credit that has an end is shown with it until it is used, and is used first', async () => {
+  const id = await newAccount()
+  await json(`account credit ${id} 3 --reason campaign --expires 2999-01-31`)
+  await json(`account credit ${id} 2 --reason campaign --expires 30d`)
+  await json(`account debit ${id} 2.5 --reason test`)
+  const expected = [{ amount: '2.500000000', expires_at: '2999-01-31T00:00:00.000Z' }]
+  expect(await json(`account show ${id}`)).toMatchObject({ balance: '7.500000000', expiring: expected })
+  expect((await run(`account show ${id}`)).text).toMatch(
+    /^expiring +2.500000000 at 2999-01-31T00:00:00.000Z$/m,
+  )
+  const [act] = await db.orm
+    .select()
+    .from(adminAct)
+    .where(eq(adminAct.target, `account ${id}`))
+  expect(act).toMatchObject({ after: { amount: '3.000000000', expires_at: '2999-01-31T00:00:00.000Z' } })
+  await json(`account debit ${id} 2.5 --reason test`)
+  expect(await json(`account show ${id}`)).toMatchObject({ balance: '5.000000000', expiring: [] })
+  expect((await run(`account show ${id}`)).text).not.toContain('expiring')
+})
+
 test.each([
   ['account credit 1 0 --reason r', 'AMOUNT is "0" but must be a decimal amount above 0'],
   ['account credit 1 -1 --reason r', 'Unknown option'],
   ['account debit 1 1e3 --reason r', 'AMOUNT is "1e3"'],
   ['account credit 1 5', '--reason is missing'],
   ['account credit x 5 --reason r', 'ID is "x"'],
+  ['account credit 1 5 --reason r --expires soon', '--expires is "soon" but must be an ISO time'],
+  [
+    'account credit 1 5 --reason r --expires 2020-01-01',
+    '--expires is "2020-01-01" but must be in the future',
+  ],
+  ['account debit 1 5 --reason r --expires 30d', 'Unknown option'],
+  ['redeem create --amount 5 --expires 2020-01-01', 'must be in the future'],
   ['redeem create', '--amount is missing'],
   ['redeem create --amount 5 --uses 0', '--uses is "0" but must be a whole number from 1'],
   ['redeem create --amount 5 --count 10001', '--count is "10001" but must be'],
@@ -104,6 +139,9 @@ test('redeem create prints each code once, and each is worth what was said as of
     ['used_up', 0n],
   ])
   expect((await run('redeem create --amount 5')).text).toMatch(/^[0-9A-Z-]{29}$/)
+  await run('redeem create --amount 7 --expires 2999-01-31T12:00Z')
+  const [last] = await db.sql`select expires_at from redeem_code where amount = 7000000000`
+  expect(last?.['expires_at']).toEqual('2999-01-31 12:00:00+00')
 })
 
 describe('audit', () => {

@@ -12,6 +12,7 @@ import { entryPage } from '../entries.ts'
 import { ConsoleError, invalid } from '../failure.ts'
 import { limitChangesOf, limitsRow } from '../key-rows.ts'
 import { linkMakerOf, mailLink, makeLink } from '../links.ts'
+import { readExpiry } from '../moments.ts'
 import { cursorId, cursorOf, readPage } from '../paging.ts'
 import type { SignedIn } from '../sessions.ts'
 import { downloadEntries, printStatement, readStatements } from '../statements.ts'
@@ -39,16 +40,18 @@ export function adminAccountsApi(console: Console, listener: Listener) {
     side: 'credit' | 'debit',
     {
       params,
-      body: { amount, ...body },
+      body: { amount, reason, once },
       ...call
     }: Call<(typeof adminAccountRoutes)[`POST /api/admin/accounts/:id/${typeof side}`]>,
+    expiresAt?: Date,
   ) {
     await assertAccount(console, params.id)
     const amountNano = parseMoney(amount)
     if (amountNano === undefined || amountNano <= 0n) {
       throw invalid('amount', 'This is no amount above 0, as in 5.00')
     }
-    return postByHand(console, actorOf(call), { ...body, accountId: params.id, side, amountNano })
+    const posting = { accountId: params.id, side, amountNano, reason, once, expiresAt }
+    return postByHand(console, actorOf(call), posting)
   }
 
   async function end(
@@ -84,7 +87,8 @@ export function adminAccountsApi(console: Console, listener: Listener) {
       return rowOf(await accounts.findAccount(params.id))
     },
     'POST /api/admin/accounts/:id/invite': ({ params, ...call }) => inviteTo(console, call, params.id),
-    'POST /api/admin/accounts/:id/credit': call => post('credit', call),
+    'POST /api/admin/accounts/:id/credit': call =>
+      post('credit', call, readExpiry(call.body.expires_at, console.clock.now())),
     'POST /api/admin/accounts/:id/debit': call => post('debit', call),
     'POST /api/admin/accounts/:id/suspend': ({ params: { id }, body: { reason }, ...call }) =>
       change(call, {

@@ -58,6 +58,35 @@ describe('an act on an account is in the log with what was before and after', ()
     expect(await lastAct()).toMatchObject({ action: 'account.debit', after: { balance: '3.500000000' } })
   })
 
+  test('credit with an end is shown with it', async () => {
+    const holder = await site.signUp('for-a-while@example.com')
+    const params = { id: holder.accountId }
+    const expires_at = '2999-01-31T12:00:00.000Z'
+    const body = { amount: '2', reason: 'a campaign', expires_at }
+    await site.call(owner, 'POST /api/admin/accounts/:id/credit', { params, body })
+    expect(await lastAct()).toMatchObject({ after: { amount: '2.000000000', expires_at } })
+    for (const { items } of [
+      await site.call(owner, 'GET /api/admin/accounts/:id/entries', { params, query: {} }),
+      await site.call(holder, 'GET /api/billing/entries', { query: {} }),
+    ]) {
+      expect(items).toMatchObject([
+        { kind: 'topup', expires_at },
+        { kind: 'trial', expires_at: null },
+      ])
+    }
+    for (const [wrong, message] of [
+      ['2020-01-01', 'This time is over already'],
+      ['2036-02-31', 'This is no day or time'],
+    ] as const) {
+      const input = { params, body: { ...body, expires_at: wrong } }
+      expect(await site.fail(owner, 'POST /api/admin/accounts/:id/credit', input)).toMatchObject({
+        code: 'invalid_request',
+        field: 'expires_at',
+        message,
+      })
+    }
+  })
+
   test('a posting that is sent again, since its answer was lost, is posted and written down once', async () => {
     const holder = await site.signUp('twice-credited@example.com')
     const params = { id: holder.accountId }

@@ -147,11 +147,16 @@ describe.skipIf(!HAS_BROWSER)('from the printed link to a paid answer, in a brow
     await dialog.getByText('An amount such as 5.00.').waitFor()
     await dialog.getByLabel('Amount').fill('1.00')
     await dialog.getByLabel('Reason').fill('paid by transfer')
+    await dialog.getByLabel('Expires').fill('2020-01-31T12:00')
+    await dialog.getByRole('button', { name: 'Give credit' }).click()
+    await dialog.getByText('This time is over already').waitFor()
+    await dialog.getByLabel('Expires').fill('2999-01-31T12:00')
     await dialog.getByRole('button', { name: 'Give credit' }).click()
     await owner.page.getByTestId('balance').getByText('$1.01').waitFor()
     expect((await stage.ask(key, 'acme/echo')).status).toBe(200)
     await customer.page.goto('/billing')
     await customer.page.getByText('paid by transfer').waitFor()
+    await customer.page.getByText('until 31 Jan 2999').waitFor()
   })
 
   step('the playground streams words and events, and has the receipt', async () => {

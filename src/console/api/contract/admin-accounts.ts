@@ -24,6 +24,7 @@ import {
   reason,
   revision,
   role,
+  when,
 } from './words.ts'
 
 /** An account as administrators see it. */
@@ -51,9 +52,11 @@ export type Account = Static<typeof account>
 const models = Type.Array(Type.String({ minLength: 1, maxLength: 200 }), { maxItems: 1000 })
 /** With `once`, of which whoever asks thinks anew for each posting, it is posted once however often it is sent. */
 const posting = closed({ amount, reason, once: Type.Optional(Type.String({ pattern: '^[\\w-]{8,64}$' })) })
+/** What is left of it at `expires_at` is taken away. */
+const credit = closed({ ...posting.properties, expires_at: Type.Optional(nullable(when)) })
 const posted = closed({ entry_id: Type.String(), balance: money })
 
-const post = { access: 'admin', params: byId, body: posting, response: posted } as const
+const post = { access: 'admin', params: byId, response: posted } as const
 /** What is done to an account as a whole, and why. */
 const change = { access: 'admin', params: byId, body: closed({ reason }), response: account } as const
 
@@ -98,8 +101,8 @@ export const adminAccountRoutes = contracts({
     body: closed({ password: ownPassword }),
     response: closed({ url: Type.String(), mailed: Type.Boolean() }),
   },
-  'POST /api/admin/accounts/:id/credit': post,
-  'POST /api/admin/accounts/:id/debit': post,
+  'POST /api/admin/accounts/:id/credit': { ...post, body: credit },
+  'POST /api/admin/accounts/:id/debit': { ...post, body: posting },
   'POST /api/admin/accounts/:id/suspend': change,
   'POST /api/admin/accounts/:id/resume': change,
   /** Revokes its keys and signs its holder out; the balance stays until it is paid out. */
@@ -210,6 +213,6 @@ export const adminRequestRoutes = contracts({
   },
   'GET /api/admin/requests/:id': { access: 'reader', params: byRequest, response: receipt },
   /** Gives back what a request was charged, or a part of that, and no more. */
-  'POST /api/admin/requests/:id/refund': { ...post, params: byRequest },
+  'POST /api/admin/requests/:id/refund': { ...post, params: byRequest, body: posting },
   'GET /api/admin/live/requests': { access: 'reader', answers: 'events', response: requestLine },
 })

@@ -13,6 +13,8 @@ export const entry = closed({
   balance_after: money,
   ref: nullable(Type.String()),
   reason: nullable(Type.String()),
+  /** When what is left of this credit is taken away; null: never, or it is no credit. */
+  expires_at: nullable(moment),
   created_at: moment,
 })
 export type Entry = Static<typeof entry>

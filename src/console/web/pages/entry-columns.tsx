@@ -22,12 +22,29 @@ const ENTRY_KINDS: Readonly<Record<string, string>> = {
 /** Entries as a table; `requestsPath` is the page whose receipts the reader may see. */
 export function entryColumns(requestsPath: string): Column<Entry>[] {
   return [
-    { label: 'What', kind: 'primary-cell', cell: entry => ENTRY_KINDS[entry.kind] ?? entry.kind },
+    { label: 'What', kind: 'primary-cell', cell: entry => <What entry={entry} /> },
     { label: 'Time', kind: 'nowrap', cell: entry => <When iso={entry.created_at} /> },
     { label: 'For', cell: entry => entry.reason ?? <Reference entry={entry} requestsPath={requestsPath} /> },
     { label: 'Amount', kind: 'number', cell: entry => <Money amount={entry.amount} style="signed" /> },
     { label: 'Balance', kind: 'number', cell: entry => <Money amount={entry.balance_after} /> },
   ]
+}
+
+/** What it is, and until when credit can be used that has an end. */
+function What({ entry: { kind, expires_at } }: { entry: Entry }) {
+  return (
+    <>
+      {ENTRY_KINDS[kind] ?? kind}
+      {expires_at === null ? null : (
+        <>
+          <br />
+          <small class="soft">
+            until <When iso={expires_at} />
+          </small>
+        </>
+      )}
+    </>
+  )
 }
 
 function Reference({ entry, requestsPath }: { entry: Entry; requestsPath: string }) {

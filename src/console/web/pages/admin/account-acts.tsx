@@ -5,6 +5,7 @@ import { fieldsOf, useRevision, useTexts } from '../../api/form-state.ts'
 import { onceId } from '../../api/once.ts'
 import { useQuery } from '../../api/query.ts'
 import { limitTexts, readLimits } from '../../format/limit-texts.ts'
+import { readLocalTime } from '../../format/time.ts'
 import { typedAmount } from '../../format/typed.ts'
 import { Dialog } from '../../parts/dialog.tsx'
 import { TextField } from '../../parts/field.tsx'
@@ -47,14 +48,20 @@ export function ActDialog({ act, ...rest }: ActProps & { act: Act }) {
 }
 
 function Post({ account, side, onDone, onClose }: ActProps & { side: 'credit' | 'debit' }) {
-  const [texts, change] = useTexts(() => ({ amount: '', reason: '' }))
+  const [texts, change] = useTexts(() => ({ amount: '', reason: '', expires_at: '' }))
   // However often it is tried, after an answer that was lost: it is posted once.
   const [once] = useState(onceId)
   const post = useAction(async () => {
     const amount = typedAmount(texts.amount, 'amount')
-    const body = { amount, reason: typedReason(texts.reason), once }
-    await call(`POST /api/admin/accounts/:id/${side}`, { params: { id: account.id }, body })
-    onDone(side === 'credit' ? 'The credit is given' : 'The debit is taken')
+    const input = { params: { id: account.id }, body: { amount, reason: typedReason(texts.reason), once } }
+    if (side === 'credit') {
+      const body = { ...input.body, expires_at: readLocalTime(texts.expires_at) }
+      await call('POST /api/admin/accounts/:id/credit', { ...input, body })
+      onDone('The credit is given')
+    } else {
+      await call('POST /api/admin/accounts/:id/debit', input)
+      onDone('The debit is taken')
+    }
   })
   const field = fieldsOf(texts, change, post.errorOf)
   return (
@@ -62,6 +69,15 @@ function Post({ account, side, onDone, onClose }: ActProps & { side: 'credit' | 
       <Form action={post} verb={side === 'credit' ? 'Give credit' : 'Take debit'} onCancel={onClose}>
         <TextField label="Amount" autoFocus inputMode="decimal" placeholder="5.00" {...field('amount')} />
         <ToldReason {...field('reason')} />
+        {side === 'credit' ? (
+          <TextField
+            label="Expires"
+            optional
+            type="datetime-local"
+            hint="In your own time zone. What is left of this credit then is taken away."
+            {...field('expires_at')}
+          />
+        ) : null}
       </Form>
     </Dialog>
   )
