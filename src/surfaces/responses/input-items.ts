@@ -1,5 +1,5 @@
 import { invalidRequest } from '@/formats/invalid.ts'
-import { asString, type JsonObject, type JsonValue, parseObject } from '@/json/json.ts'
+import { asArray, asString, isJsonObject, type JsonObject, type JsonValue, parseObject } from '@/json/json.ts'
 import { readPage } from '@/surfaces/page-query.ts'
 
 /**
@@ -22,27 +22,36 @@ export function inputPage(responseId: string, items: readonly string[], query: U
   }
 }
 
-/** An item as lists have it: with an id, and a message's text as content parts. */
+/** An item as lists have it: with an id, a status where it is a call or its output, and a message's text as content parts. */
 function listedItem(responseId: string, item: JsonObject, index: number): JsonObject {
   const type = asString(item['type']) ?? 'message'
   const place = `${responseId.replace(/^resp_/, '')}${String(index).padStart(4, '0')}`
   const id = asString(item['id']) ?? `${type === 'message' ? 'msg' : 'item'}_${place}`
-  if (type !== 'message') return { ...item, type, id }
-  const { content } = item
-  return {
-    ...item,
-    type,
-    id,
-    status: item['status'] ?? 'completed',
-    content: contentParts(content, item['role']),
+  const { status, content, output, role } = item
+  if (type === 'message') {
+    return { ...item, type, id, status: status ?? 'completed', content: contentParts(content, role) }
   }
+  if (!/_(?:call|output)$/.test(type)) return { ...item, type, id }
+  const listed = { ...item, type, id, status: status ?? 'completed' }
+  return Array.isArray(output) ? { ...listed, output: output.map(listedPart) } : listed
 }
 
-function contentParts(content: JsonValue | undefined, role: JsonValue | undefined): JsonValue {
-  if (typeof content !== 'string') return content ?? []
-  return role === 'assistant'
-    ? [{ type: 'output_text', text: content, annotations: [] }]
-    : [{ type: 'input_text', text: content }]
+function contentParts(content: JsonValue | undefined, role: JsonValue | undefined): JsonValue[] {
+  const text = { type: role === 'assistant' ? 'output_text' : 'input_text', text: content }
+  return (typeof content === 'string' ? [text] : asArray(content)).map(listedPart)
+}
+
+/** A part with what may be left out of it in a request and is there in every list. */
+function listedPart(part: JsonValue): JsonValue {
+  if (!isJsonObject(part)) return part
+  switch (part['type']) {
+    case 'input_image':
+      return { ...part, detail: part['detail'] ?? 'auto' }
+    case 'output_text':
+      return { ...part, annotations: part['annotations'] ?? [] }
+    default:
+      return part
+  }
 }
 
 function readStart(query: URLSearchParams, items: readonly JsonObject[]): number {

@@ -419,6 +419,22 @@ describe('the list of input items', () => {
     })
   })
 
+  test('has what every list has of an item, and a request may leave out', async () => {
+    const image = { type: 'input_image', image_url: 'data:image/png;base64,iVBORw0KGgo=' }
+    const input = [
+      { role: 'user', content: [image] },
+      { type: 'function_call', call_id: 'c', name: 'f', arguments: '{}' },
+      { type: 'function_call_output', call_id: 'c', output: [image] },
+    ]
+    const { json } = await raw('POST', '/v1/responses', { model: 'chat/echo', input, store: true })
+    const listed = await openai.responses.inputItems.list(String(json['id']), { order: 'asc' })
+    expect(listed.data).toMatchObject([
+      { type: 'message', status: 'completed', content: [{ ...image, detail: 'auto' }] },
+      { type: 'function_call', status: 'completed', call_id: 'c' },
+      { type: 'function_call_output', status: 'completed', output: [{ ...image, detail: 'auto' }] },
+    ])
+  })
+
   test.each(['limit=0', 'limit=101', 'limit=x', 'order=up', 'after=nothing'])('refuses %s', async query => {
     expect(await raw('GET', `/v1/responses/${id}/input_items?${query}`)).toMatchObject({
       status: 400,
