@@ -81,6 +81,31 @@ describe('messages through the official SDK', () => {
     expect(silent.whole.content).toHaveLength(1)
   })
 
+  test('a model thinks where it begins to work, and need not between its calls', async () => {
+    const thinking = { type: 'enabled' as const, budget_tokens: 1024 }
+    const { whole } = await both('reason', [user('x')], { thinking, max_tokens: 2000 })
+    const call = (id: string) => ({ type: 'tool_use' as const, id, name: 'weather', input: WEATHER_INPUT })
+    const answered = (id: string) => user([{ type: 'tool_result', tool_use_id: id, content: 'mild' }])
+    const loop = (...[first, second]: Anthropic.ContentBlockParam[][]) =>
+      post('/v1/messages', {
+        model: 'echo',
+        max_tokens: 2000,
+        thinking,
+        tools: [tool('weather')],
+        messages: [
+          user('x'),
+          { role: 'assistant', content: [...(first ?? []), call('toolu_1')] },
+          answered('toolu_1'),
+          { role: 'assistant', content: [...(second ?? []), call('toolu_2')] },
+          answered('toolu_2'),
+        ],
+      })
+    const thought = whole.content.slice(0, 1)
+    expect((await loop(thought, [])).status).toBe(200)
+    expect((await loop(thought, thought)).status).toBe(200)
+    expect((await loop([], thought)).status).toBe(400)
+  })
+
   test('tool: calls with a fitting input, then answers from the result', async () => {
     const tools = [tool('weather')]
     const { whole, streamed } = await both('tool', [user('How is it?')], { tools })

@@ -270,14 +270,22 @@ function checkLastTurns(turns: Turn[], thinks: boolean): void {
   }
   if (!thinks) return
   const assistants = turns.filter(turn => turn.role === 'assistant')
-  const final = assistants.at(-1)
-  const usesTool = final?.blocks.some(({ block }) => block['type'] === 'tool_use') === true
-  if (!usesTool || final === undefined || isThinking(final.blocks[0]?.block)) return
+  const usesTool = assistants.at(-1)?.blocks.some(({ block }) => block['type'] === 'tool_use') === true
+  const first = beginningOfLoop(turns)?.blocks[0]
+  if (!usesTool || first === undefined || isThinking(first.block)) return
   // Histories without any thinking are taken as they are: the talk may have begun with another model.
   if (!assistants.some(turn => turn.blocks.some(({ block }) => isThinking(block)))) return
   refuse(
-    `${final.blocks[0]?.path}.type: Expected \`thinking\` or \`redacted_thinking\`, but found \`${asString(final.blocks[0]?.block['type'])}\`. When \`thinking\` is enabled, a final \`assistant\` message must start with a thinking block (preceding the lastmost set of \`tool_use\` and \`tool_result\` blocks).`,
+    `${first.path}.type: Expected \`thinking\` or \`redacted_thinking\`, but found \`${asString(first.block['type'])}\`. When \`thinking\` is enabled, a final \`assistant\` message must start with a thinking block (preceding the lastmost set of \`tool_use\` and \`tool_result\` blocks).`,
   )
+}
+
+/** Where the assistant began that is at work since the user's last word; between calls it need not think again. */
+function beginningOfLoop(turns: Turn[]): Turn | undefined {
+  const lastWord = turns.findLastIndex(
+    ({ role, blocks }) => role === 'user' && blocks.every(({ block }) => block['type'] !== 'tool_result'),
+  )
+  return turns.slice(lastWord + 1).find(turn => turn.role === 'assistant')
 }
 
 function isThinking(block: JsonObject | undefined): boolean {
