@@ -13,6 +13,9 @@ const KEY_CHECK_MS = 2_000
 /** Without a pong for so long, in seconds, a connection is dead. */
 const IDLE_SECONDS = 120
 
+/** The version of the protocol that there is (RFC 6455). */
+const WEBSOCKET_VERSION = '13'
+
 /** More than any one event: what is sent waits for the buffer to be empty, so nothing is ever dropped for its size. */
 const BUFFER_BYTES = 256 * 1024 * 1024
 
@@ -57,6 +60,13 @@ export class ResponseSockets {
       const address = listener.addressOf(request)
       admitCaller(caller, () => address)
       const data = new ResponseSocket(gateway, request, address)
+      // Bun answers another version by itself, with an empty body.
+      if (request.headers.get('sec-websocket-version') !== WEBSOCKET_VERSION) {
+        throw new GatewayError(
+          'websocket_unsupported',
+          `WebSockets are served in version ${WEBSOCKET_VERSION} (sec-websocket-version) alone; or use POST`,
+        )
+      }
       if (server.upgrade(request, { data, headers: { 'x-request-id': requestId } })) return undefined
       throw new GatewayError('invalid_request', 'The WebSocket handshake is not complete')
     } catch (error) {

@@ -303,15 +303,20 @@ describe('who may connect', () => {
     expect(refusal).toEqual([503, 'shutting_down'])
   })
 
+  test.each(['8', ''])('version %p of the protocol is refused with a JSON 426', async version => {
+    const headers = { authorization: `Bearer ${gateway.key}`, 'sec-websocket-version': version }
+    expect(await refusalOf(headers)).toEqual([426, 'websocket_unsupported'])
+  })
+
   /** How an upgrade is refused. */
-  async function refusalOf(headers: { authorization?: string }) {
+  async function refusalOf(headers: Record<string, string>) {
     const response = await fetch(`${gateway.url}/v1/responses`, {
       headers: {
-        ...headers,
         connection: 'Upgrade',
         upgrade: 'websocket',
         'sec-websocket-version': '13',
         'sec-websocket-key': 'dGhlIHNhbXBsZSBub25jZQ==',
+        ...headers,
       },
     })
     const body = parseObject(await response.text())
