@@ -106,6 +106,8 @@ export interface GatewayErrorOptions {
   /** Overrides what the kind says of trying again. */
   callerMayRetry?: boolean | undefined
   blames?: Blamed | undefined
+  /** The upstream fell silent in the middle of its answer: the exchange ends as stalled. */
+  isStall?: boolean | undefined
   /** For the log only: may name addresses and internals, never secrets. */
   detail?: string | undefined
   /** Fields for the vendor's own details object (Anthropic's `error.details`). */
@@ -124,6 +126,7 @@ export class GatewayError extends Error {
   readonly retryAfterMs: number | undefined
   readonly callerMayRetry: boolean
   readonly blames: Blamed | undefined
+  readonly isStall: boolean
   readonly detail: string | undefined
   readonly details: Readonly<Record<string, unknown>> | undefined
 
@@ -140,6 +143,7 @@ export class GatewayError extends Error {
     this.retryAfterMs = options.retryAfterMs
     this.callerMayRetry = options.callerMayRetry ?? row.callerMayRetry
     this.blames = options.blames
+    this.isStall = options.isStall ?? false
     this.detail = options.detail
     this.details = options.details
   }

@@ -122,7 +122,7 @@ export function openRecord(
 export function endStateOf(error: GatewayError, cut: boolean): EndState {
   if (cut) return 'upstream_cut'
   if (error.kind === 'client_closed') return 'client_gone'
-  if (error.code === 'upstream_stalled') return 'stalled'
+  if (error.isStall) return 'stalled'
   if (error.kind.startsWith('upstream_')) return 'upstream_error'
   return 'refused'
 }

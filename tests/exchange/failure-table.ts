@@ -132,7 +132,7 @@ export const FAILURES: readonly Failure[] = [
   after('an error after an empty event', () => eventStream(ROLE + ERROR), '502 upstream_error'),
   after('a clean end without an answer', () => eventStream(ROLE), '502 upstream_error'),
   { ...after('a broken connection', () => eventStream(''), '502 upstream_error'), upstream: broken(ROLE) },
-  silent(after('silence', hanging(ROLE), '504 upstream_stalled')),
+  silent(after('silence', hanging(ROLE), '504 upstream_timeout')),
   late('an error event', fed => fed.write(ERROR), '200, then an error'),
   late('a clean end without the last event', fed => fed.close(), '200, then an error'),
   { ...late('a broken connection', () => {}, '200, then an error'), upstream: broken(DELTA) },

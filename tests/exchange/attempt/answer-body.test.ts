@@ -72,7 +72,7 @@ describe('a whole answer', () => {
   test('of which nothing comes for idle_ms is given up', async () => {
     const { answer, attempt } = reading(['\n', '\n'], 121_000)
     await expect(answer).rejects.toThrow()
-    expect(attempt.signal.reason).toMatchObject({ kind: 'upstream_timeout', code: 'upstream_stalled' })
+    expect(attempt.signal.reason).toMatchObject({ code: 'upstream_timeout', isStall: true })
   })
 })
 
