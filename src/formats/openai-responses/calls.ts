@@ -9,6 +9,7 @@ import {
   keysOf,
   parseObject,
   present,
+  withoutNulls,
 } from '@/json/json.ts'
 import type { ItemStatus, OutputItemType } from './wire.ts'
 
@@ -49,7 +50,16 @@ export function callInput(item: JsonObject, kind: ToolCallKind): string {
   if (kind === 'computer' && item['action'] === undefined && item['actions'] !== undefined) {
     return JSON.stringify({ actions: item['actions'] })
   }
-  return inputText(item[CALL_ITEMS[kind].input])
+  const input = item[CALL_ITEMS[kind].input]
+  const action = kind === 'local_shell' || kind === 'shell' ? asObject(input) : undefined
+  return inputText(action === undefined ? input : shellInput(action))
+}
+
+/** A shell's action in the words of its declaration (tools/client-schemas.ts), without what `encodeCall` fills in. */
+function shellInput(action: JsonObject): JsonObject {
+  const { type: _type, command, working_directory: workdir, env, ...said } = withoutNulls(action)
+  const isEmpty = Object.keys(asObject(env) ?? {}).length === 0
+  return present({ command, workdir, ...said, env: isEmpty ? undefined : env })
 }
 
 /** The name by which the model calls the tool; the typed kinds have only one tool each. */

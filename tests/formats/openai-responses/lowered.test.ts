@@ -19,6 +19,7 @@ const WIRE: JsonObject = {
     { type: 'namespace', name: 'mcp__files', tools: [read] },
     { type: 'namespace', name: `mcp__${'x'.repeat(70)}`, tools: [read] },
     { type: 'local_shell' },
+    { type: 'shell' },
     { type: 'tool_search', execution: 'client', description: 'Finds tools', parameters: { type: 'object' } },
   ],
 }
@@ -56,7 +57,7 @@ describe('an upstream that takes functions only', () => {
   const input = 'quote " slash \\ line\n\u{1f600}'
 
   test('is given functions only, history included', () => {
-    expect(asArray(body['tools']).map(tool => asObject(tool)?.['type'])).toEqual(Array(5).fill('function'))
+    expect(asArray(body['tools']).map(tool => asObject(tool)?.['type'])).toEqual(Array(6).fill('function'))
     expect(asArray(body['input']).map(item => asObject(item)?.['type'])).toEqual([
       'message',
       'function_call',
@@ -64,6 +65,14 @@ describe('an upstream that takes functions only', () => {
     ])
   })
 
+  const said = [
+    JSON.stringify({ input }),
+    '{"path":"x"}',
+    '{}',
+    '{"command":["ls"],"workdir":"/tmp","timeout_ms":9,"env":{"A":"1"}}',
+    '{"commands":["ls","pwd"]}',
+    '{"query":"mail"}',
+  ]
   const reply = (args: readonly string[]) =>
     runMachine(
       compose(
@@ -74,27 +83,34 @@ describe('an upstream that takes functions only', () => {
     ).join('')
 
   test('edge 43, 45: the caller gets its own kinds, names and namespaces back', async () => {
-    const text = reply([
-      JSON.stringify({ input }),
-      '{"path":"x"}',
-      '{}',
-      '{"command":["ls"],"workdir":"/tmp"}',
-      '{"query":"mail"}',
-    ])
+    const text = reply(said)
     expect(finalOutput(text)).toMatchObject([
       { type: 'custom_tool_call', name: 'exec', namespace: 'functions', input },
       { type: 'function_call', name: 'read', namespace: 'mcp__files', arguments: '{"path":"x"}' },
       { type: 'function_call', name: 'read', namespace: `mcp__${'x'.repeat(70)}` },
       {
         type: 'local_shell_call',
-        action: { type: 'exec', command: ['ls'], working_directory: '/tmp', env: {} },
+        action: { type: 'exec', command: ['ls'], working_directory: '/tmp', timeout_ms: 9, env: { A: '1' } },
+      },
+      {
+        type: 'shell_call',
+        action: { commands: ['ls', 'pwd'], timeout_ms: null, max_output_length: null },
       },
       { type: 'tool_search_call', execution: 'client', arguments: { query: 'mail' } },
     ])
     expect(
       dataOf(text).filter(event => event['type'] === 'response.custom_tool_call_input.delta'),
     ).not.toEqual([])
-    expect((await sdkFinal(text)).output).toHaveLength(5)
+    expect((await sdkFinal(text)).output).toHaveLength(6)
+  })
+
+  test('in the next turn the model finds its calls in the words in which it made them', () => {
+    const next = lowerTools(request({ ...WIRE, input: finalOutput(reply(said)) }), openaiResponses.toolNames)
+    const { body } = openaiResponses.encodeRequest(next.request, target)
+    const calls = asArray(body['input']).map(asObject)
+    expect(calls.filter(item => item?.['type'] === 'function_call').map(item => item?.['arguments'])).toEqual(
+      said,
+    )
   })
 
   test('edge 44: arguments that are not the wrapper are the input as they are', () => {

@@ -253,11 +253,15 @@ describe('turns', () => {
   })
 
   test('calls of every kind carry what the tool is given', () => {
-    const action = { type: 'exec', command: ['ls'], env: {} }
     const decoded = request({
       input: [
         { type: 'custom_tool_call', call_id: 'a', name: 'exec', namespace: 'functions', input: 'raw "text"' },
-        { type: 'local_shell_call', id: 'lsh_1', call_id: 'b', action, status: 'completed' },
+        {
+          type: 'local_shell_call',
+          id: 'lsh_1',
+          call_id: 'b',
+          action: { type: 'exec', command: ['ls'], env: {} },
+        },
         { type: 'shell_call', call_id: 'c', action: { commands: ['pwd'] } },
         { type: 'apply_patch_call', call_id: 'd', operation: { type: 'delete_file', path: 'x' } },
         { type: 'computer_call', call_id: 'e', action: { type: 'screenshot' } },
@@ -279,7 +283,7 @@ describe('turns', () => {
     })
     expect(decoded.turns[0]?.parts).toMatchObject([
       { kind: 'custom', name: 'exec', namespace: 'functions', input: 'raw "text"' },
-      { kind: 'local_shell', name: 'local_shell', callId: 'b', input: JSON.stringify(action) },
+      { kind: 'local_shell', name: 'local_shell', callId: 'b', input: '{"command":["ls"]}' },
       { kind: 'shell', input: '{"commands":["pwd"]}' },
       { kind: 'apply_patch', input: '{"type":"delete_file","path":"x"}' },
       { kind: 'computer', input: '{"type":"screenshot"}' },
