@@ -76,7 +76,7 @@ describe('limits', () => {
   })
 
   test('that cannot be read are refused, not taken for the default', () => {
-    expect(refusedBy(() => readLimits({ ...NO_LIMITS, tokens: 'many' }, 'limits.'))).toBe(
+    expect(refusedBy(() => readLimits({ ...NO_LIMITS, tokens_per_minute: 'many' }, 'limits.'))).toBe(
       'limits.tokens_per_minute',
     )
   })
@@ -88,7 +88,7 @@ describe('a channel', () => {
     channel: { name: 'openai', format: 'openai-responses', base_url: 'https://api.openai.com' },
     models: [],
   } as const
-  const typed = { ...channelTexts(undefined, { ...vendor, models: [] }), secrets: 'one\n two ' }
+  const typed = { ...channelTexts(undefined, { ...vendor, models: [] }), api_keys: 'one\n two ' }
 
   test('begins as its vendor says and is read with each key', () => {
     expect(readChannelTexts(typed, [], undefined)).toMatchObject({
@@ -104,10 +104,10 @@ describe('a channel', () => {
 
   test.each([
     ['headers', { headers: 'no colon' }],
-    ['api_keys', { secrets: '' }],
-    ['base_url', { baseUrl: ' ' }],
+    ['api_keys', { api_keys: '' }],
+    ['base_url', { base_url: ' ' }],
     ['weight', { weight: 'heavy' }],
-    ['timeouts.idle_ms', { idleMs: '0' }],
+    ['timeouts.idle_ms', { 'timeouts.idle_ms': '0' }],
   ])('is refused by the field that is wrong: %s', (field, texts) => {
     expect(refusedBy(() => readChannelTexts({ ...typed, ...texts }, [], undefined))).toBe(field)
   })
@@ -137,7 +137,7 @@ describe('a model', () => {
 
   test.each([
     ['id', { id: '' }, routes],
-    ['context_tokens', { contextTokens: 'all' }, routes],
+    ['context_tokens', { context_tokens: 'all' }, routes],
     ['channels', {}, [{ channel: 'openai', model: '', priority: 'first', weight: '1' }]],
   ])('is refused by the field that is wrong: %s', (field, texts, ways) => {
     const read = () => readModelTexts({ ...typed, ...texts }, ways, priceTexts(null), undefined)

@@ -3,23 +3,24 @@ import { wrong } from '../api/failure.ts'
 import { headerLines, readHeaderLines } from './header-lines.ts'
 import { optionalCount, typedInteger, typedText } from './typed.ts'
 
-/** A channel as people type it. */
+/** A channel as people type it, by the names of the API. */
 export interface ChannelTexts {
   name: string
   format: Channel['format']
-  baseUrl: string
-  secrets: string
+  base_url: string
+  /** More of them, beside those that are there. */
+  api_keys: string
   headers: string
   priority: string
   weight: string
-  maxConcurrent: string
-  connectMs: string
-  firstByteMs: string
-  idleMs: string
-  functionToolsOnly: boolean
-  thinkTags: NonNullable<Channel['think_tags']> | ''
-  cachePrompts: boolean
-  allowPrivate: boolean
+  max_concurrent: string
+  'timeouts.connect_ms': string
+  'timeouts.first_byte_ms': string
+  'timeouts.idle_ms': string
+  function_tools_only: boolean
+  think_tags: NonNullable<Channel['think_tags']> | ''
+  cache_prompts: boolean
+  allow_private: boolean
 }
 
 /** What a form begins with: the channel that is changed, or a new one of a vendor. */
@@ -29,19 +30,19 @@ export function channelTexts(channel: Channel | undefined, vendor: Vendor | unde
   return {
     name: channel?.name ?? vendor?.channel.name ?? '',
     format: channel?.format ?? vendor?.channel.format ?? 'openai-chat-completions',
-    baseUrl: channel?.base_url ?? vendor?.channel.base_url ?? '',
-    secrets: '',
+    base_url: channel?.base_url ?? vendor?.channel.base_url ?? '',
+    api_keys: '',
     headers: headerLines(channel?.headers ?? {}),
     priority: text(channel?.priority ?? 0),
     weight: text(channel?.weight ?? 1),
-    maxConcurrent: text(channel?.max_concurrent),
-    connectMs: text(channel?.timeouts.connect_ms),
-    firstByteMs: text(channel?.timeouts.first_byte_ms),
-    idleMs: text(channel?.timeouts.idle_ms),
-    functionToolsOnly: channel?.function_tools_only ?? false,
-    thinkTags: channel?.think_tags ?? '',
-    cachePrompts: channel?.cache_prompts ?? false,
-    allowPrivate: channel?.allow_private ?? false,
+    max_concurrent: text(channel?.max_concurrent),
+    'timeouts.connect_ms': text(channel?.timeouts.connect_ms),
+    'timeouts.first_byte_ms': text(channel?.timeouts.first_byte_ms),
+    'timeouts.idle_ms': text(channel?.timeouts.idle_ms),
+    function_tools_only: channel?.function_tools_only ?? false,
+    think_tags: channel?.think_tags ?? '',
+    cache_prompts: channel?.cache_prompts ?? false,
+    allow_private: channel?.allow_private ?? false,
   }
 }
 
@@ -54,27 +55,29 @@ export function readChannelTexts(
   kept: Channel['api_keys'],
   channel: Channel | undefined,
 ) {
+  const count = (name: 'max_concurrent' | `timeouts.${'connect' | 'first_byte' | 'idle'}_ms`) =>
+    optionalCount(texts[name], name)
   const headers = readHeaderLines(texts.headers)
   if (headers === undefined) wrong('headers', 'One header a line, such as x-team: gateway.')
-  const secrets = texts.secrets.split(/\s+/).filter(secret => secret !== '')
+  const secrets = texts.api_keys.split(/\s+/).filter(secret => secret !== '')
   if (channel === undefined && secrets.length === 0) wrong('api_keys', 'Paste a key of this vendor.')
   return {
     format: texts.format,
-    base_url: typedText(texts.baseUrl, 'base_url', 'Where is it reached?'),
+    base_url: typedText(texts.base_url, 'base_url', 'Where is it reached?'),
     api_keys: [...kept.map(({ id }) => ({ id })), ...secrets.map(secret => ({ secret }))],
     priority: typedInteger(texts.priority, 'priority'),
     weight: typedInteger(texts.weight, 'weight'),
     headers,
     timeouts: {
-      connect_ms: optionalCount(texts.connectMs, 'timeouts.connect_ms'),
-      first_byte_ms: optionalCount(texts.firstByteMs, 'timeouts.first_byte_ms'),
-      idle_ms: optionalCount(texts.idleMs, 'timeouts.idle_ms'),
+      connect_ms: count('timeouts.connect_ms'),
+      first_byte_ms: count('timeouts.first_byte_ms'),
+      idle_ms: count('timeouts.idle_ms'),
     },
-    max_concurrent: optionalCount(texts.maxConcurrent, 'max_concurrent') ?? null,
-    function_tools_only: texts.functionToolsOnly,
-    think_tags: texts.thinkTags === '' ? null : texts.thinkTags,
-    cache_prompts: texts.cachePrompts && texts.format === 'anthropic-messages',
+    max_concurrent: count('max_concurrent') ?? null,
+    function_tools_only: texts.function_tools_only,
+    think_tags: texts.think_tags === '' ? null : texts.think_tags,
+    cache_prompts: texts.cache_prompts && texts.format === 'anthropic-messages',
     // Unticked on a new channel, the address decides.
-    allow_private: texts.allowPrivate || channel !== undefined ? texts.allowPrivate : undefined,
+    allow_private: texts.allow_private || channel !== undefined ? texts.allow_private : undefined,
   }
 }

@@ -1,30 +1,26 @@
+import type { Account } from '../../api/contract/admin-accounts.ts'
 import { readCount, wholeNumber } from './number.ts'
 import { optionalCount } from './typed.ts'
 
+type Limits = Account['limits']
+
 /** Limits as people type them; an empty text is the deployment's default. */
-export interface LimitTexts {
-  requests: string
-  tokens: string
-  concurrent: string
-}
+export type LimitTexts = Record<keyof Limits, string>
 
 /** Nothing of one's own: the deployment's defaults. */
-export const NO_LIMITS: LimitTexts = { requests: '', tokens: '', concurrent: '' }
-
-/** Limits as the API tells them; null: the deployment's default. */
-export interface Limits {
-  requests_per_minute: number | null
-  tokens_per_minute: number | null
-  concurrent_requests: number | null
+export const NO_LIMITS: LimitTexts = {
+  requests_per_minute: '',
+  tokens_per_minute: '',
+  concurrent_requests: '',
 }
 
 /** What a form of limits begins with. */
 export function limitTexts(limits: Limits): LimitTexts {
   const text = (value: number | null) => (value === null ? '' : String(value))
   return {
-    requests: text(limits.requests_per_minute),
-    tokens: text(limits.tokens_per_minute),
-    concurrent: text(limits.concurrent_requests),
+    requests_per_minute: text(limits.requests_per_minute),
+    tokens_per_minute: text(limits.tokens_per_minute),
+    concurrent_requests: text(limits.concurrent_requests),
   }
 }
 
@@ -45,9 +41,9 @@ export function limitsInWords(limits: Limits): string {
  */
 export function readLimits(texts: LimitTexts, at = ''): Limits {
   return {
-    requests_per_minute: optionalCount(texts.requests, `${at}requests_per_minute`) ?? null,
-    tokens_per_minute: optionalCount(texts.tokens, `${at}tokens_per_minute`) ?? null,
-    concurrent_requests: optionalCount(texts.concurrent, `${at}concurrent_requests`) ?? null,
+    requests_per_minute: optionalCount(texts.requests_per_minute, `${at}requests_per_minute`) ?? null,
+    tokens_per_minute: optionalCount(texts.tokens_per_minute, `${at}tokens_per_minute`) ?? null,
+    concurrent_requests: optionalCount(texts.concurrent_requests, `${at}concurrent_requests`) ?? null,
   }
 }
 

@@ -12,27 +12,27 @@ export interface RouteTexts {
   weight: string
 }
 
-/** A model as people type it, beside its routes and prices. */
+/** A model as people type it, by the names of the API, beside its routes and prices. */
 interface ModelTexts {
   id: string
-  displayName: string
-  ownedBy: string
+  display_name: string
+  owned_by: string
   aliases: string
-  contextTokens: string
-  maxOutputTokens: string
-  isForEverybody: boolean
+  context_tokens: string
+  max_output_tokens: string
+  enabled_by_default: boolean
 }
 
 /** What a form begins with: the model as it is, or the defaults of a new one. */
 export function modelTexts(model: Model | undefined): ModelTexts {
   return {
     id: model?.id ?? '',
-    displayName: model?.display_name ?? '',
-    ownedBy: model?.owned_by ?? '',
+    display_name: model?.display_name ?? '',
+    owned_by: model?.owned_by ?? '',
     aliases: model?.aliases.join(', ') ?? '',
-    contextTokens: model?.context_tokens?.toString() ?? '',
-    maxOutputTokens: model?.max_output_tokens?.toString() ?? '',
-    isForEverybody: model?.enabled_by_default ?? true,
+    context_tokens: model?.context_tokens?.toString() ?? '',
+    max_output_tokens: model?.max_output_tokens?.toString() ?? '',
+    enabled_by_default: model?.enabled_by_default ?? true,
   }
 }
 
@@ -64,8 +64,8 @@ export function readModelTexts(
   if ('field' in read) wrong(`prices.${read.field}`, read.message)
   return {
     aliases: readList(texts.aliases),
-    display_name: texts.displayName.trim() || undefined,
-    owned_by: texts.ownedBy.trim() || undefined,
+    display_name: texts.display_name.trim() || undefined,
+    owned_by: texts.owned_by.trim() || undefined,
     channels: routes.map(route => ({
       channel: route.channel,
       model: route.model.trim() || undefined,
@@ -73,9 +73,9 @@ export function readModelTexts(
       weight: typedInteger(route.weight, 'channels', NOT_WHOLE),
     })),
     surfaces: model?.surfaces ?? null,
-    enabled_by_default: texts.isForEverybody,
-    context_tokens: optionalCount(texts.contextTokens, 'context_tokens') ?? null,
-    max_output_tokens: optionalCount(texts.maxOutputTokens, 'max_output_tokens') ?? null,
+    enabled_by_default: texts.enabled_by_default,
+    context_tokens: optionalCount(texts.context_tokens, 'context_tokens') ?? null,
+    max_output_tokens: optionalCount(texts.max_output_tokens, 'max_output_tokens') ?? null,
     prices: read.prices,
   }
 }

@@ -1,10 +1,10 @@
 import { useState } from 'preact/hooks'
 import { useAction } from '../api/action.ts'
 import { call } from '../api/client.ts'
+import { useForm } from '../api/form-state.ts'
 import { useQuery } from '../api/query.ts'
 import { Button } from '../parts/button.tsx'
-import { Dialog } from '../parts/dialog.tsx'
-import { Form } from '../parts/form.tsx'
+import { FormDialog } from '../parts/form.tsx'
 import { FailureNotice } from '../parts/notice.tsx'
 import { Answer } from '../parts/page.tsx'
 import { useToast } from '../parts/toast.tsx'
@@ -61,18 +61,15 @@ export function CloseAccount() {
 }
 
 function Ask({ onClose, onAsked }: { onClose(): void; onAsked(): void }) {
-  const [password, setPassword] = useState('')
-  const ask = useAction(async () => {
+  const ask = useForm({ password: '' }, async ({ password }) => {
     await call('POST /api/me/closing', { body: { password } })
     onAsked()
     onClose()
   })
   return (
-    <Dialog title="Close the account?" onClose={onClose}>
-      <Form action={ask} verb="Ask for it to be closed" onCancel={onClose}>
-        <p>You can take it back until an administrator has closed it.</p>
-        <OwnPassword autoFocus value={password} onValue={setPassword} error={ask.errorOf('password')} />
-      </Form>
-    </Dialog>
+    <FormDialog title="Close the account?" verb="Ask for it to be closed" action={ask} onClose={onClose}>
+      <p>You can take it back until an administrator has closed it.</p>
+      <OwnPassword autoFocus {...ask.field('password')} />
+    </FormDialog>
   )
 }

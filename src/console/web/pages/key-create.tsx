@@ -1,9 +1,8 @@
 import { useState } from 'preact/hooks'
 import type { ConsoleOutput } from '../../api/contract/api.ts'
-import { useAction } from '../api/action.ts'
 import { call } from '../api/client.ts'
 import { wrong } from '../api/failure.ts'
-import { fieldsOf, useTexts } from '../api/form-state.ts'
+import { useForm } from '../api/form-state.ts'
 import { type Query, useQuery } from '../api/query.ts'
 import { NO_LIMITS, readLimits } from '../format/limit-texts.ts'
 import { readList } from '../format/number.ts'
@@ -19,7 +18,7 @@ import { Answer } from '../parts/page.tsx'
 import { Tabs } from '../parts/tabs.tsx'
 import { useSession } from '../session.tsx'
 import { snippets } from '../stream/snippets.ts'
-import { LimitFields } from './limit-fields.tsx'
+import { LimitFieldsOf } from './limit-fields.tsx'
 import { ModelChoice } from './model-choice.tsx'
 
 type Created = ConsoleOutput<'POST /api/keys'>
@@ -31,6 +30,16 @@ const PERIODS: readonly Option<Period>[] = [
   { value: 'day', label: 'a day' },
   { value: 'total', label: 'in all' },
 ]
+
+const NEW_KEY = {
+  name: '',
+  models: [] as readonly string[],
+  expires_at: '',
+  cap: '',
+  period: 'month' as Period,
+  allow_ips: '',
+  limits: NO_LIMITS,
+}
 
 /** Makes a key, then shows it this once with what to paste where. */
 export function CreateKey({ onClose, onCreated }: { onClose(): void; onCreated(): void }) {
@@ -67,25 +76,17 @@ function KeyForm({
   onCancel(): void
   onCreated(created: Created): void
 }) {
-  const [texts, change] = useTexts(() => ({
-    name: '',
-    expires_at: '',
-    cap: '',
-    period: 'month' as Period,
-    allow_ips: '',
-  }))
   const [isNarrowed, setNarrowed] = useState(false)
-  const [chosen, setChosen] = useState<string[]>([])
-  const [limits, setLimits] = useState(NO_LIMITS)
-  const create = useAction(async () => {
+  const create = useForm(NEW_KEY, async texts => {
     const amount = optionalAmount(texts.cap, 'cap')
-    if (isNarrowed && chosen.length === 0) wrong('models', 'Choose at least one model, or allow all of them.')
+    if (isNarrowed && texts.models.length === 0)
+      wrong('models', 'Choose at least one model, or allow all of them.')
     onCreated(
       await call('POST /api/keys', {
         body: {
           name: texts.name.trim(),
-          limits: readLimits(limits, 'limits.'),
-          models: isNarrowed ? chosen : undefined,
+          limits: readLimits(texts.limits, 'limits.'),
+          models: isNarrowed ? [...texts.models] : undefined,
           expires_at: readLocalTime(texts.expires_at),
           cap: amount === undefined ? undefined : { amount, period: texts.period },
           allow_ips: texts.allow_ips.trim() === '' ? undefined : readList(texts.allow_ips),
@@ -93,7 +94,7 @@ function KeyForm({
       }),
     )
   })
-  const field = fieldsOf(texts, change, create.errorOf)
+  const { field } = create
   return (
     <Form action={create} verb="Create key" onCancel={onCancel}>
       <TextField
@@ -106,22 +107,14 @@ function KeyForm({
       <details>
         <summary>Narrow what it may do</summary>
         <div class="stack">
-          <CheckField label="Only some models" checked={isNarrowed} onValue={setNarrowed} />
+          <CheckField label="Only some models" value={isNarrowed} onValue={setNarrowed} />
           {isNarrowed ? (
             <Answer query={models} what="models">
               {({ items }) => (
-                <ModelChoice
-                  legend="Models"
-                  models={items.map(({ id }) => id)}
-                  chosen={chosen}
-                  onValue={setChosen}
-                />
+                <ModelChoice legend="Models" models={items.map(({ id }) => id)} {...field('models')} />
               )}
             </Answer>
           ) : null}
-          {create.errorOf('models') === undefined ? null : (
-            <span class="error">{create.errorOf('models')}</span>
-          )}
           <div class="columns">
             <TextField
               label="Spending cap"
@@ -148,11 +141,7 @@ function KeyForm({
             hint="Addresses and ranges, separated by commas or lines."
             {...field('allow_ips')}
           />
-          <LimitFields
-            value={limits}
-            onValue={setLimits}
-            errorOf={field => create.errorOf(`limits.${field}`)}
-          />
+          <LimitFieldsOf form={create} />
         </div>
       </details>
     </Form>

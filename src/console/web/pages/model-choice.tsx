@@ -1,16 +1,16 @@
+import type { FieldOf } from '../api/form-state.ts'
 import { CheckField } from '../parts/field.tsx'
 
 /** Some of a list of models. */
 export function ModelChoice({
   legend,
   models,
-  chosen,
+  value: chosen,
   onValue,
-}: {
+  error,
+}: FieldOf<readonly string[]> & {
   legend: string
   models: readonly string[]
-  chosen: readonly string[]
-  onValue(chosen: string[]): void
 }) {
   return (
     <fieldset class="field">
@@ -21,13 +21,14 @@ export function ModelChoice({
           <CheckField
             key={model}
             label={<code>{model}</code>}
-            checked={chosen.includes(model)}
+            value={chosen.includes(model)}
             onValue={isChosen =>
               onValue(isChosen ? [...chosen, model] : chosen.filter(other => other !== model))
             }
           />
         ))}
       </div>
+      {error === undefined ? null : <span class="error">{error}</span>}
     </fieldset>
   )
 }

@@ -1,6 +1,6 @@
 import type { ReachedModel } from '../../api/contract/models.ts'
 import { call } from '../api/client.ts'
-import { useTexts } from '../api/form-state.ts'
+import { fieldsOf, useTexts } from '../api/form-state.ts'
 import { useQuery } from '../api/query.ts'
 import { limitError } from '../format/limit-texts.ts'
 import { readCount } from '../format/number.ts'
@@ -76,14 +76,14 @@ interface Question {
 }
 
 function Playground({ models }: { models: readonly ReachedModel[] }) {
-  const [question, change] = useTexts<Question>(() => ({
+  const [question, change] = useTexts<Question>({
     modelId: models[0]?.id ?? '',
     surface: 'chat',
     message: 'Say hello in five languages.',
     system: '',
     maxTokens: '',
     isStrict: false,
-  }))
+  })
   const model = models.find(({ id }) => id === question.modelId) ?? models[0]
   const surfaces = model === undefined ? [] : surfacesOf(model)
   const surface = surfaces.find(({ value }) => value === question.surface) ?? surfaces[0]
@@ -144,13 +144,13 @@ function QuestionFields({
   change(changes: Partial<Question>): void
   onSend(): void
 }) {
+  const field = fieldsOf(question, change)
   return (
     <>
       <TextArea
         label="Message"
         rows={4}
-        value={question.message}
-        onValue={message => change({ message })}
+        {...field('message')}
         hint="Ctrl and Enter sends it."
         onKeyDown={event => {
           if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) onSend()
@@ -159,26 +159,18 @@ function QuestionFields({
       <details>
         <summary>More</summary>
         <div class="stack">
-          <TextArea
-            label="System prompt"
-            optional
-            rows={2}
-            value={question.system}
-            onValue={system => change({ system })}
-          />
+          <TextArea label="System prompt" optional rows={2} {...field('system')} />
           <TextField
             label="Most output tokens"
             optional
             inputMode="numeric"
-            value={question.maxTokens}
+            {...field('maxTokens')}
             error={limitError(question.maxTokens)}
-            onValue={maxTokens => change({ maxTokens })}
           />
           <CheckField
             label="Strict"
             hint="What the model's upstream cannot say is an error instead of being left out."
-            checked={question.isStrict}
-            onValue={isStrict => change({ isStrict })}
+            {...field('isStrict')}
           />
         </div>
       </details>

@@ -1,7 +1,6 @@
-import { useState } from 'preact/hooks'
-import { useAction } from '../api/action.ts'
 import { call } from '../api/client.ts'
 import { ApiFailure } from '../api/failure.ts'
+import { useForm } from '../api/form-state.ts'
 import { exactMoney } from '../format/money.ts'
 import { typedText } from '../format/typed.ts'
 import { TextField } from '../parts/field.tsx'
@@ -13,12 +12,11 @@ import { useCurrency } from '../session.tsx'
 export function Redeem({ onDone }: { onDone(): void }) {
   const currency = useCurrency()
   const toast = useToast()
-  const [code, setCode] = useState('')
-  const redeem = useAction(async () => {
+  const redeem = useForm({ code: '' }, async ({ code }) => {
     const typed = typedText(code, 'code', 'Type or paste a code.')
     const { result, amount } = await call('POST /api/billing/redeem', { body: { code: typed } })
     if (result !== 'redeemed') throw new ApiFailure(409, 'refused', REFUSALS[result], 'code')
-    setCode('')
+    redeem.change({ code: '' })
     toast(`${exactMoney(amount, currency)} is yours`)
     onDone()
   })
@@ -26,14 +24,7 @@ export function Redeem({ onDone }: { onDone(): void }) {
     <section class="card" aria-labelledby="redeem-title">
       <h2 id="redeem-title">Redeem a code</h2>
       <Form action={redeem} verb="Redeem">
-        <TextField
-          label="Code"
-          autoComplete="off"
-          spellcheck={false}
-          value={code}
-          onValue={setCode}
-          error={redeem.errorOf('code')}
-        />
+        <TextField label="Code" autoComplete="off" spellcheck={false} {...redeem.field('code')} />
       </Form>
     </section>
   )

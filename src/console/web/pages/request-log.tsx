@@ -68,7 +68,7 @@ export function RequestLog(props: RequestLogProps) {
     <>
       <RequestFilters {...props} filter={now} change={change} />
       <div class="row">
-        <CheckField label="Live: show requests as they end" checked={isLive} onValue={setLive} />
+        <CheckField label="Live: show requests as they end" value={isLive} onValue={setLive} />
         <span role="status">
           {isLive ? (
             <Badge kind={isConnected ? 'good' : 'warn'}>{isConnected ? 'Live' : 'Connecting'}</Badge>

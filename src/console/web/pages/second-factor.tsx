@@ -1,12 +1,11 @@
 import { generate } from 'lean-qr'
 import { useMemo, useState } from 'preact/hooks'
-import { useAction } from '../api/action.ts'
 import { call } from '../api/client.ts'
-import { fieldsOf, useTexts } from '../api/form-state.ts'
+import { useForm } from '../api/form-state.ts'
 import { Button } from '../parts/button.tsx'
 import { Code } from '../parts/copy.tsx'
 import { Dialog } from '../parts/dialog.tsx'
-import { Form } from '../parts/form.tsx'
+import { Form, FormDialog } from '../parts/form.tsx'
 import { Badge, Notice } from '../parts/notice.tsx'
 import { useSession, useUser } from '../session.tsx'
 import { CodeField, OwnPassword } from './gate/fields.tsx'
@@ -47,12 +46,10 @@ export function SecondFactor() {
 function BeginFactor({ onClose }: { onClose(): void }) {
   const user = useUser()
   const { become } = useSession()
-  const [password, setPassword] = useState('')
-  const [code, setCode] = useState('')
   const [begun, setBegun] = useState<{ secret: string; uri: string }>()
   const [recovery, setRecovery] = useState<string[]>()
-  const begin = useAction(async () => setBegun(await call('POST /api/me/totp', { body: { password } })))
-  const confirm = useAction(async () => {
+  const begin = useForm({ password: '' }, async body => setBegun(await call('POST /api/me/totp', { body })))
+  const confirm = useForm({ code: '' }, async ({ code }) => {
     const { recovery_codes } = await call('POST /api/me/totp/confirm', { body: { code: code.trim() } })
     setRecovery(recovery_codes)
   })
@@ -77,19 +74,14 @@ function BeginFactor({ onClose }: { onClose(): void }) {
     <Dialog title="Turn on the second factor" onClose={onClose}>
       {begun === undefined ? (
         <Form action={begin} verb="Continue" onCancel={onClose}>
-          <OwnPassword autoFocus value={password} onValue={setPassword} error={begin.errorOf('password')} />
+          <OwnPassword autoFocus {...begin.field('password')} />
         </Form>
       ) : (
         <Form action={confirm} verb="Turn on" onCancel={onClose}>
           <p>Scan this with your authenticator app, or type the secret.</p>
           <QrCode text={begun.uri} />
           <Code text={begun.secret} what="the secret" />
-          <CodeField
-            hint="The six digits that the app shows now."
-            value={code}
-            onValue={setCode}
-            error={confirm.errorOf('code')}
-          />
+          <CodeField hint="The six digits that the app shows now." {...confirm.field('code')} />
         </Form>
       )}
     </Dialog>
@@ -120,19 +112,15 @@ function QrCode({ text }: { text: string }) {
 function RemoveFactor({ onClose }: { onClose(): void }) {
   const user = useUser()
   const { become } = useSession()
-  const [texts, change] = useTexts(() => ({ password: '', code: '' }))
-  const remove = useAction(async () => {
-    await call('POST /api/me/totp/remove', { body: { password: texts.password, code: texts.code.trim() } })
+  const remove = useForm({ password: '', code: '' }, async ({ password, code }) => {
+    await call('POST /api/me/totp/remove', { body: { password, code: code.trim() } })
     become({ ...user, totp: false })
     onClose()
   })
-  const field = fieldsOf(texts, change, remove.errorOf)
   return (
-    <Dialog title="Turn off the second factor" onClose={onClose}>
-      <Form action={remove} verb="Turn off" onCancel={onClose}>
-        <OwnPassword {...field('password')} autoFocus />
-        <CodeField {...field('code')} />
-      </Form>
-    </Dialog>
+    <FormDialog title="Turn off the second factor" verb="Turn off" action={remove} onClose={onClose}>
+      <OwnPassword {...remove.field('password')} autoFocus />
+      <CodeField {...remove.field('code')} />
+    </FormDialog>
   )
 }

@@ -2,7 +2,7 @@ import { useState } from 'preact/hooks'
 import type { ConsoleOutput } from '../../api/contract/api.ts'
 import { useAction } from '../api/action.ts'
 import { call } from '../api/client.ts'
-import { fieldsOf, useTexts } from '../api/form-state.ts'
+import { useForm } from '../api/form-state.ts'
 import { useQuery } from '../api/query.ts'
 import { Button } from '../parts/button.tsx'
 import { Confirm } from '../parts/confirm.tsx'
@@ -34,21 +34,21 @@ export function SettingsPage() {
   )
 }
 
+const NO_PASSWORDS = { current: '', password: '' }
+
 function Password() {
   const toast = useToast()
-  const [texts, set] = useTexts(() => ({ current: '', password: '' }))
-  const change = useAction(async () => {
-    await call('PUT /api/me/password', { body: texts })
-    set({ current: '', password: '' })
+  const change = useForm(NO_PASSWORDS, async body => {
+    await call('PUT /api/me/password', { body })
+    change.change(NO_PASSWORDS)
     toast('Your password is changed, and you are signed out everywhere else')
   })
-  const field = fieldsOf(texts, set, change.errorOf)
   return (
     <section class="card" aria-labelledby="password-title">
       <h2 id="password-title">Password</h2>
       <Form action={change} verb="Change password">
-        <OwnPassword label="Current password" {...field('current')} />
-        <NewPasswordField label="New password" {...field('password')} />
+        <OwnPassword label="Current password" {...change.field('current')} />
+        <NewPasswordField label="New password" {...change.field('password')} />
       </Form>
     </section>
   )

@@ -1,8 +1,6 @@
 import type { ComponentChildren } from 'preact'
 import { useAction } from '../api/action.ts'
-import { Button } from './button.tsx'
-import { Dialog, useHeldOpen } from './dialog.tsx'
-import { FailureNotice } from './notice.tsx'
+import { FormDialog } from './form.tsx'
 
 interface ConfirmProps {
   title: string
@@ -15,32 +13,10 @@ interface ConfirmProps {
 }
 
 /** Asks before something that is not easily undone, and does it. */
-export function Confirm({ title, ...asked }: ConfirmProps) {
-  return (
-    <Dialog title={title} onClose={asked.onClose}>
-      <Asked {...asked} />
-    </Dialog>
-  )
-}
-
-function Asked({ verb, danger = false, action, onClose, children }: Omit<ConfirmProps, 'title'>) {
-  const { run, busy, failure } = useAction(async () => {
+export function Confirm({ action, ...asked }: ConfirmProps) {
+  const confirmed = useAction(async () => {
     await action()
-    onClose()
+    asked.onClose()
   })
-  useHeldOpen(busy)
-  return (
-    <>
-      <div class="stack tight">{children}</div>
-      <FailureNotice failure={failure} />
-      <div class="dialog-foot">
-        <Button disabled={busy} onClick={onClose}>
-          Cancel
-        </Button>
-        <Button kind={danger ? 'danger primary' : 'primary'} busy={busy} onClick={() => run()}>
-          {verb}
-        </Button>
-      </div>
-    </>
-  )
+  return <FormDialog action={confirmed} {...asked} />
 }

@@ -23,11 +23,12 @@ export function useHeldOpen(isUnderWay: boolean): void {
   }, [isUnderWay, underWay])
 }
 
-interface DialogProps {
+/** What a dialog is, and what ends it. */
+export interface DialogProps {
   title: string
   onClose(): void
   /** In the middle, wide in the middle, or along the right edge. */
-  shape?: 'dialog' | 'dialog wide' | 'drawer'
+  shape?: 'dialog' | 'dialog wide' | 'drawer' | undefined
   /**
    * Escape does nothing and there is no close button: `asking` has to be answered. What is `shown-once` does not go by
    * the back button either, and a browser that would close or reload the page asks first.

@@ -121,19 +121,19 @@ export function SelectField<Value extends string>({
 interface CheckFieldProps {
   label: ComponentChildren
   hint?: ComponentChildren
-  checked: boolean
+  value: boolean
   disabled?: boolean
   onValue(checked: boolean): void
 }
 
 /** Something to say yes or no to. */
-export function CheckField({ label, hint, checked, disabled = false, onValue }: CheckFieldProps) {
+export function CheckField({ label, hint, value, disabled = false, onValue }: CheckFieldProps) {
   const id = useId()
   return (
     <label class="check">
       <input
         type="checkbox"
-        checked={checked}
+        checked={value}
         disabled={disabled}
         {...(hint === undefined ? {} : { 'aria-describedby': id })}
         onChange={event => onValue(event.currentTarget.checked)}

@@ -2,7 +2,7 @@ import type { ComponentChildren } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
 import type { Action } from '../api/action.ts'
 import { Button } from './button.tsx'
-import { useHeldOpen } from './dialog.tsx'
+import { Dialog, type DialogProps, useHeldOpen } from './dialog.tsx'
 import { FailureNotice } from './notice.tsx'
 
 interface FormProps {
@@ -51,6 +51,19 @@ export function Form({ action, verb, danger = false, onCancel, children }: FormP
         </Button>
       </div>
     </form>
+  )
+}
+
+/** A dialog that is nothing but a form. */
+export function FormDialog({
+  title,
+  shape,
+  ...form
+}: FormProps & Pick<DialogProps, 'title' | 'shape' | 'onClose'>) {
+  return (
+    <Dialog title={title} shape={shape} onClose={form.onClose}>
+      <Form {...form} onCancel={form.onClose} />
+    </Dialog>
   )
 }
 

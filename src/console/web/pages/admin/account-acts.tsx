@@ -1,7 +1,6 @@
 import { useState } from 'preact/hooks'
-import { useAction } from '../../api/action.ts'
 import { call } from '../../api/client.ts'
-import { fieldsOf, useRevision, useTexts } from '../../api/form-state.ts'
+import { useForm, useRevision } from '../../api/form-state.ts'
 import { onceId } from '../../api/once.ts'
 import { useQuery } from '../../api/query.ts'
 import { limitTexts, readLimits } from '../../format/limit-texts.ts'
@@ -9,7 +8,7 @@ import { readLocalTime } from '../../format/time.ts'
 import { typedAmount } from '../../format/typed.ts'
 import { Dialog } from '../../parts/dialog.tsx'
 import { TextField } from '../../parts/field.tsx'
-import { Form } from '../../parts/form.tsx'
+import { Form, FormDialog } from '../../parts/form.tsx'
 import { Empty } from '../../parts/notice.tsx'
 import { Answer } from '../../parts/page.tsx'
 import { OwnPassword } from '../gate/fields.tsx'
@@ -48,10 +47,9 @@ export function ActDialog({ act, ...rest }: ActProps & { act: Act }) {
 }
 
 function Post({ account, side, onDone, onClose }: ActProps & { side: 'credit' | 'debit' }) {
-  const [texts, change] = useTexts(() => ({ amount: '', reason: '', expires_at: '' }))
   // However often it is tried, after an answer that was lost: it is posted once.
   const [once] = useState(onceId)
-  const post = useAction(async () => {
+  const post = useForm({ amount: '', reason: '', expires_at: '' }, async texts => {
     const amount = typedAmount(texts.amount, 'amount')
     const input = { params: { id: account.id }, body: { amount, reason: typedReason(texts.reason), once } }
     if (side === 'credit') {
@@ -63,30 +61,30 @@ function Post({ account, side, onDone, onClose }: ActProps & { side: 'credit' | 
       onDone('The debit is taken')
     }
   })
-  const field = fieldsOf(texts, change, post.errorOf)
+  const words =
+    side === 'credit'
+      ? { title: 'Give credit', verb: 'Give credit' }
+      : { title: 'Take a debit', verb: 'Take debit' }
   return (
-    <Dialog title={side === 'credit' ? 'Give credit' : 'Take a debit'} onClose={onClose}>
-      <Form action={post} verb={side === 'credit' ? 'Give credit' : 'Take debit'} onCancel={onClose}>
-        <TextField label="Amount" autoFocus inputMode="decimal" placeholder="5.00" {...field('amount')} />
-        <ToldReason {...field('reason')} />
-        {side === 'credit' ? (
-          <TextField
-            label="Expires"
-            optional
-            type="datetime-local"
-            hint="In your own time zone. What is left of this credit then is taken away."
-            {...field('expires_at')}
-          />
-        ) : null}
-      </Form>
-    </Dialog>
+    <FormDialog {...words} action={post} onClose={onClose}>
+      <TextField label="Amount" autoFocus inputMode="decimal" placeholder="5.00" {...post.field('amount')} />
+      <ToldReason {...post.field('reason')} />
+      {side === 'credit' ? (
+        <TextField
+          label="Expires"
+          optional
+          type="datetime-local"
+          hint="In your own time zone. What is left of this credit then is taken away."
+          {...post.field('expires_at')}
+        />
+      ) : null}
+    </FormDialog>
   )
 }
 
 function ChangeLimits({ account, onDone, onClose }: ActProps) {
-  const [limits, setLimits] = useState(limitTexts(account.limits))
   const revision = useRevision(account)
-  const change = useAction(async () => {
+  const change = useForm(limitTexts(account.limits), async limits => {
     await call('PATCH /api/admin/accounts/:id/limits', {
       params: { id: account.id },
       body: { ...readLimits(limits), revision },
@@ -94,23 +92,20 @@ function ChangeLimits({ account, onDone, onClose }: ActProps) {
     onDone('The limits are changed')
   })
   return (
-    <Dialog title="Limits" onClose={onClose}>
-      <Form action={change} verb="Save limits" onCancel={onClose}>
-        <p class="soft">Left empty: the deployment's default for accounts.</p>
-        <LimitFields value={limits} onValue={setLimits} errorOf={change.errorOf} />
-      </Form>
-    </Dialog>
+    <FormDialog title="Limits" verb="Save limits" action={change} onClose={onClose}>
+      <p class="soft">Left empty: the deployment's default for accounts.</p>
+      <LimitFields field={change.field} />
+    </FormDialog>
   )
 }
 
 function ChangeModels({ account, onDone, onClose }: ActProps) {
   const models = useQuery('models', signal => call('GET /api/admin/models', {}, signal))
-  const [chosen, setChosen] = useState(account.models)
   const revision = useRevision(account)
-  const change = useAction(async () => {
+  const change = useForm({ models: account.models }, async ({ models }) => {
     await call('PUT /api/admin/accounts/:id/models', {
       params: { id: account.id },
-      body: { models: chosen, revision },
+      body: { models, revision },
     })
     onDone('The models are changed')
   })
@@ -118,7 +113,9 @@ function ChangeModels({ account, onDone, onClose }: ActProps) {
     <Dialog title="Extra models" onClose={onClose}>
       <Answer query={models} what="models">
         {({ items }) => {
-          const given = items.filter(model => !model.enabled_by_default || chosen.includes(model.id))
+          const given = items.filter(
+            model => !model.enabled_by_default || change.texts.models.includes(model.id),
+          )
           return given.length === 0 ? (
             <Empty title="Every model is for everybody">
               A model that is not enabled by default can be given to single accounts here.
@@ -128,8 +125,7 @@ function ChangeModels({ account, onDone, onClose }: ActProps) {
               <ModelChoice
                 legend="Beside those that everybody has"
                 models={given.map(({ id }) => id)}
-                chosen={chosen}
-                onValue={setChosen}
+                {...change.field('models')}
               />
             </Form>
           )
@@ -141,10 +137,8 @@ function ChangeModels({ account, onDone, onClose }: ActProps) {
 
 function Invite({ account, onDone, onClose }: ActProps) {
   const [link, setLink] = useState<{ url: string; mailed: boolean }>()
-  const [password, setPassword] = useState('')
-  const invite = useAction(async () => {
-    const input = { params: { id: account.id }, body: { password } }
-    setLink(await call('POST /api/admin/accounts/:id/invite', input))
+  const invite = useForm({ password: '' }, async body => {
+    setLink(await call('POST /api/admin/accounts/:id/invite', { params: { id: account.id }, body }))
   })
   if (link !== undefined) {
     return (
@@ -157,11 +151,9 @@ function Invite({ account, onDone, onClose }: ActProps) {
     )
   }
   return (
-    <Dialog title="Invite the account holder" onClose={onClose}>
-      <Form action={invite} verb="Make the link" onCancel={onClose}>
-        <p>Nobody signs in for this account yet. A one-time link lets {account.email} choose a password.</p>
-        <OwnPassword autoFocus value={password} onValue={setPassword} error={invite.errorOf('password')} />
-      </Form>
-    </Dialog>
+    <FormDialog title="Invite the account holder" verb="Make the link" action={invite} onClose={onClose}>
+      <p>Nobody signs in for this account yet. A one-time link lets {account.email} choose a password.</p>
+      <OwnPassword autoFocus {...invite.field('password')} />
+    </FormDialog>
   )
 }

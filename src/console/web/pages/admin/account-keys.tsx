@@ -1,13 +1,11 @@
 import { useState } from 'preact/hooks'
 import type { Key } from '../../../api/contract/keys.ts'
-import { useAction } from '../../api/action.ts'
 import { useSettled } from '../../api/address.ts'
 import { call } from '../../api/client.ts'
-import { useRevision } from '../../api/form-state.ts'
+import { useForm, useRevision } from '../../api/form-state.ts'
 import { useCursorList } from '../../api/query.ts'
 import { limitTexts, readLimits } from '../../format/limit-texts.ts'
-import { Dialog } from '../../parts/dialog.tsx'
-import { Form } from '../../parts/form.tsx'
+import { FormDialog } from '../../parts/form.tsx'
 import { ListTable } from '../../parts/list-table.tsx'
 import { Empty } from '../../parts/notice.tsx'
 import { useToast } from '../../parts/toast.tsx'
@@ -60,10 +58,9 @@ export function AccountKeys({ id, mayAdminister }: { id: number; mayAdminister: 
 }
 
 function LimitKey({ apiKey, onClose, onDone }: { apiKey: Key; onClose(): void; onDone(): void }) {
-  const [limits, setLimits] = useState(limitTexts(apiKey.limits))
   const revision = useRevision(apiKey)
   const toast = useToast()
-  const change = useAction(async () => {
+  const change = useForm(limitTexts(apiKey.limits), async limits => {
     await call('PATCH /api/admin/keys/:id/limits', {
       params: { id: apiKey.id },
       body: { ...readLimits(limits), revision },
@@ -73,11 +70,14 @@ function LimitKey({ apiKey, onClose, onDone }: { apiKey: Key; onClose(): void; o
     onClose()
   })
   return (
-    <Dialog title={`Limits of ${apiKey.name || apiKey.prefix}`} onClose={onClose}>
-      <Form action={change} verb="Save limits" onCancel={onClose}>
-        <p class="soft">Left empty: the deployment's default for keys.</p>
-        <LimitFields value={limits} onValue={setLimits} errorOf={change.errorOf} />
-      </Form>
-    </Dialog>
+    <FormDialog
+      title={`Limits of ${apiKey.name || apiKey.prefix}`}
+      verb="Save limits"
+      action={change}
+      onClose={onClose}
+    >
+      <p class="soft">Left empty: the deployment's default for keys.</p>
+      <LimitFields field={change.field} />
+    </FormDialog>
   )
 }

@@ -1,16 +1,14 @@
 import { useState } from 'preact/hooks'
 import type { Account } from '../../../api/contract/admin-accounts.ts'
 import type { ConsoleOutput } from '../../../api/contract/api.ts'
-import { useAction } from '../../api/action.ts'
 import { useAddressState, useSettled } from '../../api/address.ts'
 import { call } from '../../api/client.ts'
-import { fieldsOf, useTexts } from '../../api/form-state.ts'
+import { useForm } from '../../api/form-state.ts'
 import { useCursorList } from '../../api/query.ts'
 import { optionalAmount } from '../../format/typed.ts'
 import { Button } from '../../parts/button.tsx'
-import { Dialog } from '../../parts/dialog.tsx'
 import { CheckField, type Option, SelectField, TextField } from '../../parts/field.tsx'
-import { Form } from '../../parts/form.tsx'
+import { FormDialog } from '../../parts/form.tsx'
 import { Icon } from '../../parts/icon.tsx'
 import { ListTable } from '../../parts/list-table.tsx'
 import { Money } from '../../parts/money.tsx'
@@ -118,10 +116,9 @@ const COLUMNS: readonly Column<Account>[] = [
 
 function CreateAccount({ onClose, onCreated }: { onClose(): void; onCreated(): void }) {
   const { deployment } = useSession()
-  const [texts, change] = useTexts(() => ({ email: '', credit: '', password: '' }))
   const [isInvited, setInvited] = useState(true)
   const [made, setMade] = useState<ConsoleOutput<'POST /api/admin/accounts'>>()
-  const create = useAction(async () => {
+  const create = useForm({ email: '', credit: '', password: '' }, async texts => {
     const body = {
       email: texts.email.trim(),
       credit: optionalAmount(texts.credit, 'credit'),
@@ -130,7 +127,7 @@ function CreateAccount({ onClose, onCreated }: { onClose(): void; onCreated(): v
     setMade(await call('POST /api/admin/accounts', { body }))
     onCreated()
   })
-  const field = fieldsOf(texts, change, create.errorOf)
+  const { field } = create
   if (made !== undefined) {
     const { account, url, mailed } = made
     return (
@@ -149,24 +146,22 @@ function CreateAccount({ onClose, onCreated }: { onClose(): void; onCreated(): v
     )
   }
   return (
-    <Dialog title="New account" onClose={onClose}>
-      <Form action={create} verb="Create account" onCancel={onClose}>
-        <TextField label="Email" type="email" autoFocus autoComplete="off" {...field('email')} />
-        <TextField
-          label={`Credit in ${deployment.currency}`}
-          optional
-          inputMode="decimal"
-          placeholder={deployment.trial_credit}
-          hint={`Left empty: the trial credit of ${deployment.trial_credit}.`}
-          {...field('credit')}
-        />
-        <CheckField
-          label="Make a link with which they choose a password"
-          checked={isInvited}
-          onValue={setInvited}
-        />
-        {isInvited ? <OwnPassword {...field('password')} /> : null}
-      </Form>
-    </Dialog>
+    <FormDialog title="New account" verb="Create account" action={create} onClose={onClose}>
+      <TextField label="Email" type="email" autoFocus autoComplete="off" {...field('email')} />
+      <TextField
+        label={`Credit in ${deployment.currency}`}
+        optional
+        inputMode="decimal"
+        placeholder={deployment.trial_credit}
+        hint={`Left empty: the trial credit of ${deployment.trial_credit}.`}
+        {...field('credit')}
+      />
+      <CheckField
+        label="Make a link with which they choose a password"
+        value={isInvited}
+        onValue={setInvited}
+      />
+      {isInvited ? <OwnPassword {...field('password')} /> : null}
+    </FormDialog>
   )
 }

@@ -97,7 +97,7 @@ function Choose({
           {vendor?.models.map(model => (
             <CheckField
               key={model.id}
-              checked={model.present || chosen.includes(model.id)}
+              value={model.present || chosen.includes(model.id)}
               disabled={model.present}
               label={
                 <>

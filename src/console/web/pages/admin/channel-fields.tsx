@@ -1,10 +1,10 @@
 import type { Channel } from '../../../api/contract/admin-catalog.ts'
-import { fieldsOf } from '../../api/form-state.ts'
+import type { FormState } from '../../api/form-state.ts'
 import type { ChannelTexts } from '../../format/channel-texts.ts'
 import { Button } from '../../parts/button.tsx'
 import { CheckField, type Option, SelectField, TextArea, TextField } from '../../parts/field.tsx'
 
-const THINK_TAGS: readonly Option<ChannelTexts['thinkTags']>[] = [
+const THINK_TAGS: readonly Option<ChannelTexts['think_tags']>[] = [
   { value: '', label: 'None' },
   { value: 'both', label: 'Between <think> and </think>' },
   { value: 'closing', label: 'Before </think>: the template writes the opening tag' },
@@ -37,47 +37,18 @@ export function KeptKeys({
 }
 
 /** What most channels leave as it is. */
-export function MoreFields({
-  texts,
-  set,
-  errorOf,
-}: {
-  texts: ChannelTexts
-  set(changes: Partial<ChannelTexts>): void
-  errorOf(field: string): string | undefined
-}) {
-  const field = fieldsOf(texts, set, errorOf)
+export function MoreFields({ texts, field }: FormState<ChannelTexts>) {
   return (
     <div class="stack">
       <div class="columns">
         <TextField label="Priority" inputMode="numeric" hint="Lower is tried first." {...field('priority')} />
         <TextField label="Weight" inputMode="numeric" hint="Its share among equals." {...field('weight')} />
-        <TextField
-          label="Most at once"
-          optional
-          inputMode="numeric"
-          {...field('maxConcurrent', 'max_concurrent')}
-        />
+        <TextField label="Most at once" optional inputMode="numeric" {...field('max_concurrent')} />
       </div>
       <div class="columns">
-        <TextField
-          label="Connect, ms"
-          optional
-          inputMode="numeric"
-          {...field('connectMs', 'timeouts.connect_ms')}
-        />
-        <TextField
-          label="First byte, ms"
-          optional
-          inputMode="numeric"
-          {...field('firstByteMs', 'timeouts.first_byte_ms')}
-        />
-        <TextField
-          label="Silence, ms"
-          optional
-          inputMode="numeric"
-          {...field('idleMs', 'timeouts.idle_ms')}
-        />
+        <TextField label="Connect, ms" optional inputMode="numeric" {...field('timeouts.connect_ms')} />
+        <TextField label="First byte, ms" optional inputMode="numeric" {...field('timeouts.first_byte_ms')} />
+        <TextField label="Silence, ms" optional inputMode="numeric" {...field('timeouts.idle_ms')} />
       </div>
       <TextArea
         label="Headers"
@@ -88,31 +59,24 @@ export function MoreFields({
         hint="One a line; added to every request. No secrets: those are keys."
         {...field('headers')}
       />
-      <CheckField
-        label="Accepts function tools only"
-        checked={texts.functionToolsOnly}
-        onValue={functionToolsOnly => set({ functionToolsOnly })}
-      />
+      <CheckField label="Accepts function tools only" {...field('function_tools_only')} />
       <SelectField
         label="Thoughts in the text"
-        value={texts.thinkTags}
         options={THINK_TAGS}
         hint="Open-weight models write them between tags; callers get them as thoughts."
-        onValue={thinkTags => set({ thinkTags })}
+        {...field('think_tags')}
       />
       {texts.format === 'anthropic-messages' && (
         <CheckField
           label="Asks for the prompt cache"
           hint="For callers of the other formats, whose vendors keep prompts unasked."
-          checked={texts.cachePrompts}
-          onValue={cachePrompts => set({ cachePrompts })}
+          {...field('cache_prompts')}
         />
       )}
       <CheckField
         label="The address may be on a private network"
         hint="An address such as 127.0.0.1 says so itself."
-        checked={texts.allowPrivate}
-        onValue={allowPrivate => set({ allowPrivate })}
+        {...field('allow_private')}
       />
     </div>
   )

@@ -1,9 +1,8 @@
 import { useState } from 'preact/hooks'
 import type { Channel, Vendor } from '../../../api/contract/admin-catalog.ts'
 import type { ConsoleOutput } from '../../../api/contract/api.ts'
-import { useAction } from '../../api/action.ts'
 import { call } from '../../api/client.ts'
-import { fieldsOf, useRevision, useTexts } from '../../api/form-state.ts'
+import { useForm, useRevision } from '../../api/form-state.ts'
 import type { Query } from '../../api/query.ts'
 import { channelTexts, readChannelTexts } from '../../format/channel-texts.ts'
 import { Dialog } from '../../parts/dialog.tsx'
@@ -61,10 +60,9 @@ function ChannelForm({
 }) {
   const [vendorName, setVendorName] = useState(channel === undefined ? (vendors[0]?.name ?? OTHER) : OTHER)
   const vendor = vendors.find(({ name }) => name === vendorName)
-  const [texts, set] = useTexts(() => channelTexts(channel, vendor))
   const [kept, setKept] = useState(() => channel?.api_keys ?? [])
   const revision = useRevision(channel)
-  const save = useAction(async () => {
+  const save = useForm(channelTexts(channel, vendor), async texts => {
     const fields = readChannelTexts(texts, kept, channel)
     const saved =
       channel === undefined
@@ -75,7 +73,7 @@ function ChannelForm({
           })
     onDone(saved, vendor)
   })
-  const field = fieldsOf(texts, set, save.errorOf)
+  const { field } = save
   return (
     <Form action={save} verb={channel === undefined ? 'Add channel' : 'Save'} onCancel={onClose}>
       {channel === undefined ? (
@@ -88,11 +86,11 @@ function ChannelForm({
           ]}
           onValue={name => {
             setVendorName(name)
-            const { secrets: _, ...others } = channelTexts(
+            const { api_keys: _, ...others } = channelTexts(
               undefined,
               vendors.find(one => one.name === name),
             )
-            set(others)
+            save.change(others)
           }}
         />
       ) : (
@@ -105,19 +103,13 @@ function ChannelForm({
         autoComplete="off"
         spellcheck={false}
         hint="Several keys, one a line, form a pool. They are encrypted at rest and never shown again."
-        {...field('secrets', 'api_keys')}
+        {...field('api_keys')}
       />
       <div class="columns">
         {channel === undefined ? (
           <TextField label="Name" hint="What you call this channel." spellcheck={false} {...field('name')} />
         ) : null}
-        <SelectField
-          label="Format"
-          value={texts.format}
-          options={FORMATS}
-          onValue={format => set({ format })}
-          error={save.errorOf('format')}
-        />
+        <SelectField label="Format" options={FORMATS} {...field('format')} />
       </div>
       <TextField
         label="Address"
@@ -125,11 +117,11 @@ function ChannelForm({
         spellcheck={false}
         placeholder="https://api.example.com"
         hint="Without /v1, unless the vendor's version is another."
-        {...field('baseUrl', 'base_url')}
+        {...field('base_url')}
       />
       <details>
         <summary>Order, timeouts and more</summary>
-        <MoreFields texts={texts} set={set} errorOf={save.errorOf} />
+        <MoreFields {...save} />
       </details>
     </Form>
   )

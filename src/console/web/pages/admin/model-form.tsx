@@ -1,9 +1,8 @@
 import { useState } from 'preact/hooks'
 import type { Channel, Model } from '../../../api/contract/admin-catalog.ts'
 import type { ConsoleOutput } from '../../../api/contract/api.ts'
-import { useAction } from '../../api/action.ts'
 import { call } from '../../api/client.ts'
-import { fieldsOf, useRevision, useTexts } from '../../api/form-state.ts'
+import { useForm, useRevision } from '../../api/form-state.ts'
 import type { Query } from '../../api/query.ts'
 import { modelTexts, readModelTexts, routeTexts } from '../../format/model-texts.ts'
 import { priceTexts } from '../../format/price-texts.ts'
@@ -45,11 +44,10 @@ function ModelForm({
   onClose,
   onDone,
 }: Omit<ModelDialogProps, 'channels'> & { channels: readonly Channel[] }) {
-  const [texts, set] = useTexts(() => modelTexts(model))
   const [routes, setRoutes] = useState(() => routeTexts(model, channels))
   const [prices, setPrices] = useState(() => priceTexts(model?.prices ?? null))
   const revision = useRevision(model)
-  const save = useAction(async () => {
+  const save = useForm(modelTexts(model), async texts => {
     const fields = readModelTexts(texts, routes, prices, model)
     const saved =
       model === undefined
@@ -60,7 +58,7 @@ function ModelForm({
           })
     onDone(saved.model)
   })
-  const field = fieldsOf(texts, set, save.errorOf)
+  const { field } = save
   return (
     <Form action={save} verb={model === undefined ? 'Add model' : 'Save model'} onCancel={onClose}>
       <div class="columns">
@@ -73,7 +71,7 @@ function ModelForm({
             {...field('id')}
           />
         ) : null}
-        <TextField label="Display name" optional {...field('displayName', 'display_name')} />
+        <TextField label="Display name" optional {...field('display_name')} />
         <TextField
           label="Aliases"
           optional
@@ -88,25 +86,19 @@ function ModelForm({
         <summary>Limits and who may use it</summary>
         <div class="stack">
           <div class="columns">
-            <TextField
-              label="Context tokens"
-              optional
-              inputMode="numeric"
-              {...field('contextTokens', 'context_tokens')}
-            />
+            <TextField label="Context tokens" optional inputMode="numeric" {...field('context_tokens')} />
             <TextField
               label="Most output tokens"
               optional
               inputMode="numeric"
-              {...field('maxOutputTokens', 'max_output_tokens')}
+              {...field('max_output_tokens')}
             />
-            <TextField label="Made by" optional {...field('ownedBy', 'owned_by')} />
+            <TextField label="Made by" optional {...field('owned_by')} />
           </div>
           <CheckField
             label="Every account may use it"
             hint="Otherwise only accounts that were given it."
-            checked={texts.isForEverybody}
-            onValue={isForEverybody => set({ isForEverybody })}
+            {...field('enabled_by_default')}
           />
         </div>
       </details>

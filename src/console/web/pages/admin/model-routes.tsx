@@ -22,11 +22,7 @@ export function Routes({
     <fieldset class="stack tight">
       <legend class="legend">Served by</legend>
       {routes.map((route, index) => {
-        const field = fieldsOf(
-          route,
-          changes => set(index, changes),
-          () => undefined,
-        )
+        const field = fieldsOf(route, changes => set(index, changes))
         return (
           <div key={index} class="route-row">
             <SelectField

@@ -1,12 +1,10 @@
-import { useState } from 'preact/hooks'
 import type { Account } from '../../../api/contract/admin-accounts.ts'
-import { useAction } from '../../api/action.ts'
 import { call } from '../../api/client.ts'
+import { type FieldOf, useForm } from '../../api/form-state.ts'
 import { isNegative } from '../../format/money.ts'
 import { typedText } from '../../format/typed.ts'
-import { Dialog } from '../../parts/dialog.tsx'
-import { SelectField, TextField } from '../../parts/field.tsx'
-import { Form } from '../../parts/form.tsx'
+import { type Option, SelectField, TextField } from '../../parts/field.tsx'
+import { FormDialog } from '../../parts/form.tsx'
 import { Money } from '../../parts/money.tsx'
 import { OwnPassword } from '../gate/fields.tsx'
 
@@ -65,9 +63,7 @@ const WORDS: Record<
 /** Asks why, and does one of them. */
 export function Reasoned({ act, account, onDone, onClose }: ActProps & { act: ReasonedAct }) {
   const { title, verb, done, danger = false, what } = WORDS[act]
-  const [reason, setReason] = useState('')
-  const [password, setPassword] = useState('')
-  const change = useAction(async () => {
+  const change = useForm({ reason: '', password: '' }, async ({ reason, password }) => {
     const params = { id: account.id }
     const body = { reason: typedReason(reason) }
     if (act === 'reopen') {
@@ -76,63 +72,50 @@ export function Reasoned({ act, account, onDone, onClose }: ActProps & { act: Re
     onDone(done)
   })
   return (
-    <Dialog title={title} onClose={onClose}>
-      <Form action={change} verb={verb} danger={danger} onCancel={onClose}>
-        <p>{what(account)}</p>
-        <ReasonField value={reason} onValue={setReason} error={change.errorOf('reason')} />
-        {act === 'reopen' ? (
-          <OwnPassword value={password} onValue={setPassword} error={change.errorOf('password')} />
-        ) : null}
-      </Form>
-    </Dialog>
+    <FormDialog title={title} verb={verb} danger={danger} action={change} onClose={onClose}>
+      <p>{what(account)}</p>
+      <TextField label="Reason" autoFocus {...change.field('reason')} />
+      {act === 'reopen' ? <OwnPassword {...change.field('password')} /> : null}
+    </FormDialog>
   )
 }
 
-const OF_CREDIT = [
+type PaidOutAs = 'refund' | 'debit'
+
+const OF_CREDIT: readonly Option<PaidOutAs>[] = [
   { value: 'refund', label: 'It was paid back to the holder' },
   { value: 'debit', label: 'It is kept' },
-] as const
+]
 
 /** Posts what is left of a closed account out of it. */
 export function PayOut({ account, onDone, onClose }: ActProps) {
   const isDebt = isNegative(account.balance)
-  const [where, setWhere] = useState<'refund' | 'debit'>('refund')
-  const [reason, setReason] = useState('')
-  const post = useAction(async () => {
-    const body = { as: isDebt ? ('write_off' as const) : where, reason: typedReason(reason) }
+  const start = { as: 'refund' as PaidOutAs, reason: '' }
+  const post = useForm(start, async ({ as, reason }) => {
+    const body = { as: isDebt ? ('write_off' as const) : as, reason: typedReason(reason) }
     await call('POST /api/admin/accounts/:id/pay-out', { params: { id: account.id }, body })
     onDone('The balance is 0')
   })
   return (
-    <Dialog title={isDebt ? 'Write off the debt' : 'Pay out the balance'} onClose={onClose}>
-      <Form action={post} verb={isDebt ? 'Write off' : 'Pay out'} onCancel={onClose}>
-        <p>
-          All that is left, <Money amount={account.balance} />, is posted out of the account. No money moves
-          by this: it says in the books what became of it.
-        </p>
-        {isDebt ? null : (
-          <SelectField label="Where it went" value={where} options={OF_CREDIT} onValue={setWhere} />
-        )}
-        <ReasonField value={reason} onValue={setReason} error={post.errorOf('reason')} />
-      </Form>
-    </Dialog>
+    <FormDialog
+      title={isDebt ? 'Write off the debt' : 'Pay out the balance'}
+      verb={isDebt ? 'Write off' : 'Pay out'}
+      action={post}
+      onClose={onClose}
+    >
+      <p>
+        All that is left, <Money amount={account.balance} />, is posted out of the account. No money moves by
+        this: it says in the books what became of it.
+      </p>
+      {isDebt ? null : <SelectField label="Where it went" options={OF_CREDIT} {...post.field('as')} />}
+      <TextField label="Reason" autoFocus {...post.field('reason')} />
+    </FormDialog>
   )
 }
 
-interface ReasonProps {
-  value: string
-  onValue(text: string): void
-  error: string | undefined
-}
-
-/** The field that asks why, where nothing is asked before it. */
-function ReasonField(props: ReasonProps) {
-  return <TextField label="Reason" autoFocus {...props} />
-}
-
 /** The field that asks why money is posted, which its owner is told. */
-export function ToldReason(props: ReasonProps) {
-  return <TextField label="Reason" hint="The account holder sees it, and so does the audit log." {...props} />
+export function ToldReason(field: FieldOf) {
+  return <TextField label="Reason" hint="The account holder sees it, and so does the audit log." {...field} />
 }
 
 /** What was typed into one of them; throws an ApiFailure for nothing. */

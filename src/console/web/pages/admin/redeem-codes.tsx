@@ -1,8 +1,7 @@
 import { useState } from 'preact/hooks'
 import type { RedeemCode } from '../../../api/contract/admin-ledger.ts'
-import { useAction } from '../../api/action.ts'
 import { call } from '../../api/client.ts'
-import { fieldsOf, useTexts } from '../../api/form-state.ts'
+import { useForm } from '../../api/form-state.ts'
 import { useCursorList } from '../../api/query.ts'
 import { counted, wholeNumber } from '../../format/number.ts'
 import { readLocalTime } from '../../format/time.ts'
@@ -11,7 +10,7 @@ import { Button } from '../../parts/button.tsx'
 import { Code } from '../../parts/copy.tsx'
 import { Dialog } from '../../parts/dialog.tsx'
 import { TextField } from '../../parts/field.tsx'
-import { Form } from '../../parts/form.tsx'
+import { FormDialog } from '../../parts/form.tsx'
 import { Icon } from '../../parts/icon.tsx'
 import { ListTable } from '../../parts/list-table.tsx'
 import { Money } from '../../parts/money.tsx'
@@ -86,9 +85,8 @@ const COLUMNS: readonly Column<RedeemCode>[] = [
 
 function Create({ onClose, onCreated }: { onClose(): void; onCreated(): void }) {
   const currency = useCurrency()
-  const [texts, change] = useTexts(() => ({ amount: '', count: '1', uses: '1', expires_at: '' }))
   const [codes, setCodes] = useState<string[]>()
-  const create = useAction(async () => {
+  const create = useForm({ amount: '', count: '1', uses: '1', expires_at: '' }, async texts => {
     const made = await call('POST /api/admin/redeem-codes', {
       body: {
         amount: typedAmount(texts.amount, 'amount'),
@@ -100,7 +98,7 @@ function Create({ onClose, onCreated }: { onClose(): void; onCreated(): void }) 
     setCodes(made.codes)
     onCreated()
   })
-  const field = fieldsOf(texts, change, create.errorOf)
+  const { field } = create
   if (codes !== undefined) {
     return (
       <Dialog title={counted(codes.length, 'code')} held="shown-once" onClose={onClose}>
@@ -117,34 +115,32 @@ function Create({ onClose, onCreated }: { onClose(): void; onCreated(): void }) 
     )
   }
   return (
-    <Dialog title="Make redeem codes" onClose={onClose}>
-      <Form action={create} verb="Make codes" onCancel={onClose}>
-        <div class="columns">
-          <TextField
-            label={`Amount in ${currency}`}
-            autoFocus
-            inputMode="decimal"
-            placeholder="5.00"
-            {...field('amount')}
-          />
-          <TextField label="How many codes" inputMode="numeric" {...field('count')} />
-        </div>
-        <div class="columns">
-          <TextField
-            label="Uses of each"
-            inputMode="numeric"
-            hint="Each account can use a code once."
-            {...field('uses')}
-          />
-          <TextField
-            label="Expires"
-            optional
-            type="datetime-local"
-            hint="In your own time zone."
-            {...field('expires_at')}
-          />
-        </div>
-      </Form>
-    </Dialog>
+    <FormDialog title="Make redeem codes" verb="Make codes" action={create} onClose={onClose}>
+      <div class="columns">
+        <TextField
+          label={`Amount in ${currency}`}
+          autoFocus
+          inputMode="decimal"
+          placeholder="5.00"
+          {...field('amount')}
+        />
+        <TextField label="How many codes" inputMode="numeric" {...field('count')} />
+      </div>
+      <div class="columns">
+        <TextField
+          label="Uses of each"
+          inputMode="numeric"
+          hint="Each account can use a code once."
+          {...field('uses')}
+        />
+        <TextField
+          label="Expires"
+          optional
+          type="datetime-local"
+          hint="In your own time zone."
+          {...field('expires_at')}
+        />
+      </div>
+    </FormDialog>
   )
 }

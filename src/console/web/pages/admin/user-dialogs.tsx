@@ -1,12 +1,11 @@
 import { useState } from 'preact/hooks'
 import type { ConsoleUser } from '../../../api/contract/admin-users.ts'
-import { useAction } from '../../api/action.ts'
 import { call } from '../../api/client.ts'
-import { fieldsOf, useRevision, useTexts } from '../../api/form-state.ts'
+import { useForm, useRevision } from '../../api/form-state.ts'
 import { Button } from '../../parts/button.tsx'
 import { Dialog } from '../../parts/dialog.tsx'
 import { type Option, SelectField, TextField } from '../../parts/field.tsx'
-import { Form } from '../../parts/form.tsx'
+import { FormDialog } from '../../parts/form.tsx'
 import { useToast } from '../../parts/toast.tsx'
 import { useUser } from '../../session.tsx'
 import { OwnPassword } from '../gate/fields.tsx'
@@ -24,29 +23,25 @@ export const ROLES: readonly Option<Role>[] = [
 
 /** Invites somebody who administers. */
 export function InviteUser({ onClose }: { onClose(): void }) {
-  const [texts, change] = useTexts(() => ({ email: '', role: 'admin' as Role, password: '' }))
   const [link, setLink] = useState<{ url: string; mailed: boolean }>()
-  const invite = useAction(async () => {
+  const invite = useForm({ email: '', role: 'admin' as Role, password: '' }, async texts => {
     const body = { ...texts, email: texts.email.trim() }
     setLink(await call('POST /api/admin/users/invite', { body }))
   })
-  const field = fieldsOf(texts, change, invite.errorOf)
   if (link !== undefined) {
     return <LinkMade title="Invitation" url={link.url} mailed={link.mailed} onClose={onClose} />
   }
   return (
-    <Dialog title="Invite an administrator" onClose={onClose}>
-      <Form action={invite} verb="Make the link" onCancel={onClose}>
-        <TextField label="Email" type="email" autoFocus autoComplete="off" {...field('email')} />
-        <SelectField
-          label="Role"
-          hint="Read only sees everything and changes nothing; only an owner says who is an administrator."
-          options={ROLES}
-          {...field('role')}
-        />
-        <OwnPassword {...field('password')} />
-      </Form>
-    </Dialog>
+    <FormDialog title="Invite an administrator" verb="Make the link" action={invite} onClose={onClose}>
+      <TextField label="Email" type="email" autoFocus autoComplete="off" {...invite.field('email')} />
+      <SelectField
+        label="Role"
+        hint="Read only sees everything and changes nothing; only an owner says who is an administrator."
+        options={ROLES}
+        {...invite.field('role')}
+      />
+      <OwnPassword {...invite.field('password')} />
+    </FormDialog>
   )
 }
 
@@ -147,22 +142,23 @@ interface ActProps {
 
 function Plain({ act, user, onDone, onClose }: ActProps & { act: PlainAct }) {
   const { title, verb, done, what } = WORDS[act]
-  const [password, setPassword] = useState('')
-  const change = useAction(async () => {
+  const change = useForm({ password: '' }, async body => {
     const params = { id: user.id }
-    if (asksPassword(act)) await call(`POST /api/admin/users/:id/${act}`, { params, body: { password } })
+    if (asksPassword(act)) await call(`POST /api/admin/users/:id/${act}`, { params, body })
     else await call(`POST /api/admin/users/:id/${act}`, { params })
     onDone(done)
   })
   return (
-    <Dialog title={title(user.email)} onClose={onClose}>
-      <Form action={change} verb={verb} danger={act === 'disable'} onCancel={onClose}>
-        <p>{what}</p>
-        {asksPassword(act) ? (
-          <OwnPassword value={password} onValue={setPassword} error={change.errorOf('password')} />
-        ) : null}
-      </Form>
-    </Dialog>
+    <FormDialog
+      title={title(user.email)}
+      verb={verb}
+      danger={act === 'disable'}
+      action={change}
+      onClose={onClose}
+    >
+      <p>{what}</p>
+      {asksPassword(act) ? <OwnPassword {...change.field('password')} /> : null}
+    </FormDialog>
   )
 }
 
@@ -172,45 +168,42 @@ function asksPassword(act: PlainAct): act is 'totp/remove' | 'enable' {
 }
 
 function ResetLink({ user, onMade, onClose }: { user: ConsoleUser; onMade(): void; onClose(): void }) {
-  const [password, setPassword] = useState('')
   const [link, setLink] = useState<{ url: string; mailed: boolean }>()
-  const make = useAction(async () => {
-    const input = { params: { id: user.id }, body: { password } }
-    setLink(await call('POST /api/admin/users/:id/reset-link', input))
+  const make = useForm({ password: '' }, async body => {
+    setLink(await call('POST /api/admin/users/:id/reset-link', { params: { id: user.id }, body }))
     onMade()
   })
   if (link !== undefined) {
     return <LinkMade title="Link to a new password" url={link.url} mailed={link.mailed} onClose={onClose} />
   }
   return (
-    <Dialog title={`Let ${user.email} choose a new password?`} onClose={onClose}>
-      <Form action={make} verb="Make the link" onCancel={onClose}>
-        <OwnPassword value={password} onValue={setPassword} error={make.errorOf('password')} />
-      </Form>
-    </Dialog>
+    <FormDialog
+      title={`Let ${user.email} choose a new password?`}
+      verb="Make the link"
+      action={make}
+      onClose={onClose}
+    >
+      <OwnPassword {...make.field('password')} />
+    </FormDialog>
   )
 }
 
 function ChangeRole({ user, onDone, onClose }: ActProps) {
-  const [texts, change] = useTexts(() => ({ role: user.role ?? ('none' as const), password: '' }))
   const revision = useRevision(user)
-  const save = useAction(async () => {
-    const role = texts.role === 'none' ? null : texts.role
-    const body = { role, revision, password: texts.password }
+  const start = { role: user.role ?? ('none' as const), password: '' }
+  const save = useForm(start, async ({ role, password }) => {
+    const body = { role: role === 'none' ? null : role, revision, password }
     await call('PUT /api/admin/users/:id/role', { params: { id: user.id }, body })
     onDone('The role is changed')
   })
-  const field = fieldsOf(texts, change, save.errorOf)
   return (
-    <Dialog title={`The role of ${user.email}`} onClose={onClose}>
-      <Form action={save} verb="Change role" onCancel={onClose}>
-        <SelectField
-          label="Role"
-          options={[{ value: 'none', label: 'Account holder' }, ...ROLES]}
-          {...field('role')}
-        />
-        <OwnPassword {...field('password')} />
-      </Form>
-    </Dialog>
+    <FormDialog title={`The role of ${user.email}`} verb="Change role" action={save} onClose={onClose}>
+      <SelectField
+        label="Role"
+        options={[{ value: 'none', label: 'Account holder' }, ...ROLES]}
+        {...save.field('role')}
+      />
+      <OwnPassword {...save.field('password')} />
+    </FormDialog>
   )
 }

@@ -1,27 +1,10 @@
+import type { FieldOf } from '../../api/form-state.ts'
 import { TextField } from '../../parts/field.tsx'
 import { useUser } from '../../session.tsx'
 
-interface FieldOf {
-  value: string
-  onValue(value: string): void
-  error: string | undefined
-}
-
 /** The address by which somebody signs in. */
-export function EmailField({ value, onValue, error, hint }: FieldOf & { hint?: string }) {
-  return (
-    <TextField
-      label="Email"
-      type="email"
-      name="email"
-      autoComplete="username"
-      autoFocus
-      {...(hint === undefined ? {} : { hint })}
-      value={value}
-      onValue={onValue}
-      error={error}
-    />
-  )
+export function EmailField(field: FieldOf & { hint?: string }) {
+  return <TextField label="Email" type="email" name="email" autoComplete="username" autoFocus {...field} />
 }
 
 /** The address of somebody who is known, for their password manager to see. */
@@ -65,10 +48,8 @@ export function OwnPassword({
 
 /** Six digits from an authenticator, or a recovery code. Takes the focus, since it is all that is asked for now. */
 export function CodeField({
-  value,
-  onValue,
-  error,
   hint = 'The six digits of your authenticator app, or one of your recovery codes.',
+  ...field
 }: FieldOf & { hint?: string }) {
   return (
     <TextField
@@ -79,20 +60,13 @@ export function CodeField({
       spellcheck={false}
       autoFocus
       hint={hint}
-      value={value}
-      onValue={onValue}
-      error={error}
+      {...field}
     />
   )
 }
 
 /** A password that is chosen, here or on another page. */
-export function NewPasswordField({
-  label = 'Password',
-  value,
-  onValue,
-  error,
-}: FieldOf & { label?: string }) {
+export function NewPasswordField({ label = 'Password', ...field }: FieldOf & { label?: string }) {
   return (
     <TextField
       label={label}
@@ -100,9 +74,7 @@ export function NewPasswordField({
       name="new-password"
       autoComplete="new-password"
       hint="At least 10 characters. A few words are easier to remember than symbols."
-      value={value}
-      onValue={onValue}
-      error={error}
+      {...field}
     />
   )
 }

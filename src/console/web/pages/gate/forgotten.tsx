@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks'
-import { useAction } from '../../api/action.ts'
 import { call } from '../../api/client.ts'
+import { useForm } from '../../api/form-state.ts'
 import { Form } from '../../parts/form.tsx'
 import { useSession } from '../../session.tsx'
 import { EmailField } from './fields.tsx'
@@ -9,9 +9,8 @@ import { Gate } from './gate.tsx'
 /** Where one asks for a link to a new password. */
 export function ForgottenPage() {
   const { deployment } = useSession()
-  const [email, setEmail] = useState('')
   const [isDone, setDone] = useState(false)
-  const ask = useAction(async () => {
+  const ask = useForm({ email: '' }, async ({ email }) => {
     await call('POST /api/password-reset', { body: { email: email.trim() } })
     setDone(true)
   })
@@ -30,12 +29,12 @@ export function ForgottenPage() {
       {isDone ? (
         <p role="status">
           {deployment.mail
-            ? `If there is an account for ${email}, a link is on its way to it.`
+            ? `If there is an account for ${ask.texts.email}, a link is on its way to it.`
             : 'If there is an account for this address, your administrator now sees that you need a link, and can send you one.'}
         </p>
       ) : (
         <Form action={ask} verb="Ask for a link">
-          <EmailField value={email} onValue={setEmail} error={ask.errorOf('email')} />
+          <EmailField {...ask.field('email')} />
         </Form>
       )}
     </Gate>

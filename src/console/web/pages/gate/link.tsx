@@ -1,10 +1,9 @@
 import { useEffect, useState } from 'preact/hooks'
 import { useLocation } from 'preact-iso'
 import type { ConsoleOutput } from '../../../api/contract/api.ts'
-import { useAction } from '../../api/action.ts'
 import { call } from '../../api/client.ts'
 import { asFailure } from '../../api/failure.ts'
-import { fieldsOf, useTexts } from '../../api/form-state.ts'
+import { useForm } from '../../api/form-state.ts'
 import { useQuery } from '../../api/query.ts'
 import { Form } from '../../parts/form.tsx'
 import { FailureNotice, Waiting } from '../../parts/notice.tsx'
@@ -71,9 +70,8 @@ const WORDS: Record<Link['kind'], { title: string; lead: string; verb: string }>
 function AcceptLink({ token, link }: { token: string; link: Link }) {
   const { become } = useSession()
   const { route } = useLocation()
-  const [texts, change] = useTexts(() => ({ email: '', password: '', code: '' }))
   const [needsCode, setNeedsCode] = useState(false)
-  const accept = useAction(async () => {
+  const accept = useForm({ email: '', password: '', code: '' }, async texts => {
     try {
       const body = {
         token,
@@ -89,18 +87,17 @@ function AcceptLink({ token, link }: { token: string; link: Link }) {
       setNeedsCode(true)
     }
   })
-  const field = fieldsOf(texts, change, accept.errorOf)
   const words = WORDS[link.kind]
   return (
     <Gate title={words.title} lead={words.lead}>
       <Form action={accept} verb={words.verb}>
         {link.email === null ? (
-          <EmailField hint="You sign in with it." {...field('email')} />
+          <EmailField hint="You sign in with it." {...accept.field('email')} />
         ) : (
           <KnownEmail email={link.email} />
         )}
-        <NewPasswordField {...field('password')} />
-        {needsCode ? <CodeField {...field('code')} /> : null}
+        <NewPasswordField {...accept.field('password')} />
+        {needsCode ? <CodeField {...accept.field('code')} /> : null}
       </Form>
     </Gate>
   )

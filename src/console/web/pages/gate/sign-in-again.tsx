@@ -1,4 +1,3 @@
-import { fieldsOf, useTexts } from '../../api/form-state.ts'
 import { Button } from '../../parts/button.tsx'
 import { Dialog } from '../../parts/dialog.tsx'
 import { Form } from '../../parts/form.tsx'
@@ -9,16 +8,14 @@ import { useSignIn } from './use-sign-in.ts'
 /** Over a page whose session has ended: what was typed there stays, and what was asked for goes on. */
 export function SignInAgain({ email }: { email: string }) {
   const { become } = useSession()
-  const [texts, change] = useTexts(() => ({ password: '', code: '' }))
-  const { signIn, needsCode } = useSignIn({ email, ...texts })
-  const field = fieldsOf(texts, change, signIn.errorOf)
+  const { signIn, needsCode } = useSignIn(email)
   return (
     <Dialog title="Sign in again" held="asking" onClose={() => {}}>
       <Form action={signIn} verb="Sign in">
         <p>Your session has ended. What you have typed stays where it is.</p>
         <KnownEmail email={email} />
-        <PasswordField autoFocus {...field('password')} />
-        {needsCode ? <CodeField {...field('code')} /> : null}
+        <PasswordField autoFocus {...signIn.field('password')} />
+        {needsCode ? <CodeField {...signIn.field('code')} /> : null}
       </Form>
       <div>
         <Button kind="quiet" small onClick={() => become(null)}>

@@ -1,4 +1,3 @@
-import { fieldsOf, useTexts } from '../../api/form-state.ts'
 import { Form } from '../../parts/form.tsx'
 import { useSession } from '../../session.tsx'
 import { CodeField, EmailField, PasswordField } from './fields.tsx'
@@ -8,9 +7,7 @@ import { useSignIn } from './use-sign-in.ts'
 /** Where one signs in. */
 export function SignInPage() {
   const { deployment } = useSession()
-  const [texts, change] = useTexts(() => ({ email: '', password: '', code: '' }))
-  const { signIn, needsCode } = useSignIn(texts)
-  const field = fieldsOf(texts, change, signIn.errorOf)
+  const { signIn, needsCode } = useSignIn()
   return (
     <Gate
       title="Sign in"
@@ -28,9 +25,9 @@ export function SignInPage() {
       }
     >
       <Form action={signIn} verb="Sign in">
-        <EmailField {...field('email')} />
-        <PasswordField {...field('password')} />
-        {needsCode ? <CodeField {...field('code')} /> : null}
+        <EmailField {...signIn.field('email')} />
+        <PasswordField {...signIn.field('password')} />
+        {needsCode ? <CodeField {...signIn.field('code')} /> : null}
         <p>
           <a class="alone" href="/forgotten">
             Forgotten your password?

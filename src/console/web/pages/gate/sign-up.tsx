@@ -1,7 +1,6 @@
 import { useState } from 'preact/hooks'
-import { useAction } from '../../api/action.ts'
 import { call } from '../../api/client.ts'
-import { fieldsOf, useTexts } from '../../api/form-state.ts'
+import { useForm } from '../../api/form-state.ts'
 import { isZero, shortMoney } from '../../format/money.ts'
 import { Form } from '../../parts/form.tsx'
 import { Notice } from '../../parts/notice.tsx'
@@ -12,15 +11,13 @@ import { Gate } from './gate.tsx'
 /** Where a visitor makes an account, if visitors may. */
 export function SignUpPage() {
   const { deployment, become } = useSession()
-  const [texts, change] = useTexts(() => ({ email: '', password: '' }))
   const [isSent, setSent] = useState(false)
-  const signUp = useAction(async () => {
+  const signUp = useForm({ email: '', password: '' }, async texts => {
     const body = { email: texts.email.trim(), password: deployment.mail ? undefined : texts.password }
     const { next, user } = await call('POST /api/signup', { body })
     if (next === 'signed_in') become(user)
     else setSent(true)
   })
-  const field = fieldsOf(texts, change, signUp.errorOf)
   const back = (
     <p>
       Have an account? <a href="/sign-in">Sign in</a>
@@ -37,8 +34,8 @@ export function SignUpPage() {
     return (
       <Gate title="Look at your mail" foot={back}>
         <p role="status">
-          If {texts.email} can have an account, a link to finish is on its way. It works once, and only for a
-          while.
+          If {signUp.texts.email} can have an account, a link to finish is on its way. It works once, and only
+          for a while.
         </p>
       </Gate>
     )
@@ -53,8 +50,8 @@ export function SignUpPage() {
       foot={back}
     >
       <Form action={signUp} verb="Create account">
-        <EmailField {...field('email')} />
-        {deployment.mail ? null : <NewPasswordField {...field('password')} />}
+        <EmailField {...signUp.field('email')} />
+        {deployment.mail ? null : <NewPasswordField {...signUp.field('password')} />}
       </Form>
     </Gate>
   )

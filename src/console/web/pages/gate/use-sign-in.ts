@@ -1,21 +1,14 @@
 import { useState } from 'preact/hooks'
-import { useAction } from '../../api/action.ts'
 import { call } from '../../api/client.ts'
 import { asFailure } from '../../api/failure.ts'
+import { useForm } from '../../api/form-state.ts'
 import { useSession } from '../../session.tsx'
 
-interface Credentials {
-  email: string
-  password: string
-  /** Sent once the server has asked for it. */
-  code: string
-}
-
 /** Signs in, at first with the password alone; `needsCode` once the server has asked for the second factor. */
-export function useSignIn({ email, password, code }: Credentials) {
+export function useSignIn(known = '') {
   const { become } = useSession()
   const [needsCode, setNeedsCode] = useState(false)
-  const signIn = useAction(async () => {
+  const signIn = useForm({ email: known, password: '', code: '' }, async ({ email, password, code }) => {
     try {
       const body = { email: email.trim(), password, code: needsCode ? code.trim() : undefined }
       become((await call('POST /api/session', { body })).user)
