@@ -61,7 +61,9 @@ interface Step {
   isDone: boolean
   name: string
   why: string
-  action: ComponentChildren
+  /** Where it is done, and what leads there is called if not as the step. */
+  href: string
+  verb?: string
 }
 
 function Steps({
@@ -99,7 +101,11 @@ function Steps({
               <h3>{step.name}</h3>
               <p class="soft">{step.why}</p>
             </div>
-            {step === next ? step.action : null}
+            {step === next ? (
+              <a class="button primary" href={step.href}>
+                {step.verb ?? step.name}
+              </a>
+            ) : null}
           </li>
         ))}
       </ol>
@@ -146,21 +152,14 @@ function gatewaySteps({ hasChannel, hasModel }: { hasChannel: boolean; hasModel:
       isDone: hasChannel,
       name: 'Add a channel',
       why: 'A vendor and your key there. The key is encrypted and never shown again.',
-      action: (
-        <a class="button primary" href="/admin/channels?new=yes">
-          Add a channel
-        </a>
-      ),
+      href: '/admin/channels?new=yes',
     },
     {
       isDone: hasModel,
       name: 'Choose models and prices',
       why: 'From the catalogue at list price, or by hand. A model without a price cannot be called.',
-      action: (
-        <a class="button primary" href="/admin/models?import=yes">
-          Choose models
-        </a>
-      ),
+      href: '/admin/models?import=yes',
+      verb: 'Choose models',
     },
   ]
 }
@@ -170,11 +169,7 @@ function createKey(isDone: boolean): Step {
     isDone,
     name: 'Create a key',
     why: 'It works with every SDK: only the address and the key change.',
-    action: (
-      <a class="button primary" href="/keys?new=yes">
-        Create a key
-      </a>
-    ),
+    href: '/keys?new=yes',
   }
 }
 
@@ -183,10 +178,7 @@ function askSomething(isDone: boolean): Step {
     isDone,
     name: 'Ask something',
     why: 'In the playground, or with your key. What it cost is on its receipt.',
-    action: (
-      <a class="button primary" href="/playground">
-        Open the playground
-      </a>
-    ),
+    href: '/playground',
+    verb: 'Open the playground',
   }
 }

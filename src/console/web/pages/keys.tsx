@@ -161,18 +161,12 @@ export function keyColumns(acts: KeyActs | undefined): Column<Key>[] {
     {
       label: 'Last used',
       kind: 'nowrap',
-      cell: key =>
-        key.last_used_at === null ? (
-          <span class="soft">Never</span>
-        ) : (
-          <When iso={key.last_used_at} style="since" />
-        ),
+      cell: key => <When iso={key.last_used_at} style="since" />,
     },
     {
       label: 'Expires',
       kind: 'nowrap',
-      cell: key =>
-        key.expires_at === null ? <span class="soft">Never</span> : <When iso={key.expires_at} style="day" />,
+      cell: key => <When iso={key.expires_at} style="day" />,
     },
     ...(acts === undefined
       ? []

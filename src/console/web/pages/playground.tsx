@@ -5,7 +5,15 @@ import { useQuery } from '../api/query.ts'
 import { limitError } from '../format/limit-texts.ts'
 import { readCount } from '../format/number.ts'
 import { Button } from '../parts/button.tsx'
-import { CheckField, type Option, SegmentsField, SelectField, TextArea, TextField } from '../parts/field.tsx'
+import {
+  asOptions,
+  CheckField,
+  type Option,
+  SegmentsField,
+  SelectField,
+  TextArea,
+  TextField,
+} from '../parts/field.tsx'
 import { Empty } from '../parts/notice.tsx'
 import { Answer, Page } from '../parts/page.tsx'
 import { useMayAdminister } from '../session.tsx'
@@ -87,6 +95,7 @@ function Playground({ models }: { models: readonly ReachedModel[] }) {
   const model = models.find(({ id }) => id === question.modelId) ?? models[0]
   const surfaces = model === undefined ? [] : surfacesOf(model)
   const surface = surfaces.find(({ value }) => value === question.surface) ?? surfaces[0]
+  const field = fieldsOf(question, change)
   const { run, start, stop } = useRun()
   const isBusy = isRunning(run)
   const send = () => {
@@ -110,19 +119,40 @@ function Playground({ models }: { models: readonly ReachedModel[] }) {
           send()
         }}
       >
-        <SelectField
-          label="Model"
-          value={model?.id ?? ''}
-          options={models.map(({ id }) => ({ value: id, label: id }))}
-          onValue={modelId => change({ modelId })}
-        />
+        <SelectField label="Model" options={asOptions(models.map(({ id }) => id))} {...field('modelId')} />
         <SegmentsField
           label="Surface"
           value={surface?.value ?? 'chat'}
           options={surfaces}
           onValue={value => change({ surface: value })}
         />
-        <QuestionFields question={question} change={change} onSend={send} />
+        <TextArea
+          label="Message"
+          rows={4}
+          {...field('message')}
+          hint="Ctrl and Enter sends it."
+          onKeyDown={event => {
+            if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) send()
+          }}
+        />
+        <details>
+          <summary>More</summary>
+          <div class="stack">
+            <TextArea label="System prompt" optional rows={2} {...field('system')} />
+            <TextField
+              label="Most output tokens"
+              optional
+              inputMode="numeric"
+              {...field('maxTokens')}
+              error={limitError(question.maxTokens)}
+            />
+            <CheckField
+              label="Strict"
+              hint="What the model's upstream cannot say is an error instead of being left out."
+              {...field('isStrict')}
+            />
+          </div>
+        </details>
         <div class="dialog-foot">
           {isBusy ? <Button onClick={stop}>Stop</Button> : null}
           <Button type="submit" kind="primary" busy={isBusy}>
@@ -132,48 +162,5 @@ function Playground({ models }: { models: readonly ReachedModel[] }) {
       </form>
       <AnswerOf run={run} />
     </div>
-  )
-}
-
-function QuestionFields({
-  question,
-  change,
-  onSend,
-}: {
-  question: Question
-  change(changes: Partial<Question>): void
-  onSend(): void
-}) {
-  const field = fieldsOf(question, change)
-  return (
-    <>
-      <TextArea
-        label="Message"
-        rows={4}
-        {...field('message')}
-        hint="Ctrl and Enter sends it."
-        onKeyDown={event => {
-          if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) onSend()
-        }}
-      />
-      <details>
-        <summary>More</summary>
-        <div class="stack">
-          <TextArea label="System prompt" optional rows={2} {...field('system')} />
-          <TextField
-            label="Most output tokens"
-            optional
-            inputMode="numeric"
-            {...field('maxTokens')}
-            error={limitError(question.maxTokens)}
-          />
-          <CheckField
-            label="Strict"
-            hint="What the model's upstream cannot say is an error instead of being left out."
-            {...field('isStrict')}
-          />
-        </div>
-      </details>
-    </>
   )
 }

@@ -114,33 +114,20 @@ function Facts({ receipt }: { receipt: Receipt }) {
       <Fact name="End">
         <EndState state={receipt.end_state} />
       </Fact>
-      {receipt.status === null ? null : (
-        <Fact name="Status">
-          {receipt.status} {receipt.error_code}
-        </Fact>
-      )}
+      <Fact name="Status">
+        {receipt.status === null ? null : `${receipt.status} ${receipt.error_code ?? ''}`}
+      </Fact>
       <Fact name="Model">{receipt.model ?? 'unknown'}</Fact>
-      {receipt.channel === null ? null : <Fact name="Channel">{receipt.channel}</Fact>}
+      <Fact name="Channel">{receipt.channel}</Fact>
       <Fact name="Key">{receipt.key_name ?? 'unknown'}</Fact>
-      {receipt.surface === null ? null : (
-        <Fact name="Surface">
-          {receipt.surface}
-          {receipt.streamed ? ', streamed' : ''}
-        </Fact>
-      )}
-      {receipt.started_at === null ? null : (
-        <Fact name="Started">
-          <When iso={receipt.started_at} />
-        </Fact>
-      )}
-      {receipt.first_byte_ms === null ? null : (
-        <Fact name="First byte">{duration(receipt.first_byte_ms)}</Fact>
-      )}
-      {receipt.total_ms === null ? null : <Fact name="Took">{duration(receipt.total_ms)}</Fact>}
-      {receipt.attempts === null ? null : <Fact name="Attempts">{receipt.attempts}</Fact>}
-      {receipt.usage_source === null ? null : (
-        <Fact name="Tokens are">{USAGE_SOURCES[receipt.usage_source]}</Fact>
-      )}
+      <Fact name="Surface">
+        {receipt.surface && `${receipt.surface}${receipt.streamed ? ', streamed' : ''}`}
+      </Fact>
+      <Fact name="Started">{receipt.started_at && <When iso={receipt.started_at} />}</Fact>
+      <Fact name="First byte">{receipt.first_byte_ms === null ? null : duration(receipt.first_byte_ms)}</Fact>
+      <Fact name="Took">{receipt.total_ms === null ? null : duration(receipt.total_ms)}</Fact>
+      <Fact name="Attempts">{receipt.attempts}</Fact>
+      <Fact name="Tokens are">{receipt.usage_source && USAGE_SOURCES[receipt.usage_source]}</Fact>
       <Fact name="Request id">
         <span class="row">
           <code>{receipt.request_id}</code>

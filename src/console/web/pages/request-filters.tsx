@@ -1,4 +1,5 @@
-import { type Option, SelectField, TextField } from '../parts/field.tsx'
+import { fieldsOf } from '../api/form-state.ts'
+import { asOptions, type Option, SelectField, TextField } from '../parts/field.tsx'
 import { DAYS, type LineFilter, SPANS } from '../stream/line-filter.ts'
 import { DayFields, lastWeek } from './day-fields.tsx'
 import { ENDS } from './end-state.tsx'
@@ -21,6 +22,7 @@ export function RequestFilters({
   channels = [],
   isForAll = false,
 }: FilterChoices & { filter: LineFilter; change(changes: Partial<LineFilter>): void }) {
+  const field = fieldsOf(filter, change)
   return (
     <search class="filters" aria-label="Filter requests">
       <TextField
@@ -30,12 +32,7 @@ export function RequestFilters({
         value={filter.id}
         onValue={id => change({ id: id.trim().replace(/[^\da-fA-F-]/g, '') })}
       />
-      <SelectField
-        label="Model"
-        value={filter.model}
-        options={withAny(models, filter.model)}
-        onValue={model => change({ model })}
-      />
+      <SelectField label="Model" options={withAny(models, filter.model)} {...field('model')} />
       {isForAll ? (
         <>
           <TextField
@@ -45,33 +42,13 @@ export function RequestFilters({
             value={filter.account}
             onValue={account => change({ account: account.replace(/\D/g, '') })}
           />
-          <SelectField
-            label="Channel"
-            value={filter.channel}
-            options={withAny(channels, filter.channel)}
-            onValue={channel => change({ channel })}
-          />
+          <SelectField label="Channel" options={withAny(channels, filter.channel)} {...field('channel')} />
         </>
       ) : (
-        <SelectField
-          label="Key"
-          value={filter.key}
-          options={[{ value: '', label: 'Any' }, ...keys]}
-          onValue={key => change({ key })}
-        />
+        <SelectField label="Key" options={[ANY, ...keys]} {...field('key')} />
       )}
-      <SelectField
-        label="Status"
-        value={filter.status}
-        options={STATUSES}
-        onValue={status => change({ status })}
-      />
-      <SelectField
-        label="End"
-        value={filter.end}
-        options={[{ value: '', label: 'Any' }, ...ENDS]}
-        onValue={end => change({ end })}
-      />
+      <SelectField label="Status" options={STATUSES} {...field('status')} />
+      <SelectField label="End" options={[ANY, ...ENDS]} {...field('end')} />
       <SelectField
         label="Time"
         value={filter.since}
@@ -83,16 +60,12 @@ export function RequestFilters({
   )
 }
 
-const STATUSES: readonly Option<string>[] = [
-  { value: '', label: 'Any' },
-  ...['2xx', '4xx', '400', '401', '402', '429', '499', '5xx', '502', '503'].map(value => ({
-    value,
-    label: value,
-  })),
-]
+const ANY: Option<string> = { value: '', label: 'Any' }
+
+const STATUSES = [ANY, ...asOptions(['2xx', '4xx', '400', '401', '402', '429', '499', '5xx', '502', '503'])]
 
 const TIMES: readonly Option<string>[] = [
-  { value: '', label: 'Any' },
+  ANY,
   ...Object.entries(SPANS).map(([value, { name }]) => ({ value, label: name })),
   { value: DAYS, label: 'Dates' },
 ]
@@ -100,5 +73,5 @@ const TIMES: readonly Option<string>[] = [
 /** The names to choose from, and the chosen one even if it is no more among them. */
 function withAny(names: readonly string[], chosen: string): Option<string>[] {
   const all = chosen === '' || names.includes(chosen) ? names : [chosen, ...names]
-  return [{ value: '', label: 'Any' }, ...all.map(value => ({ value, label: value }))]
+  return [ANY, ...asOptions(all)]
 }

@@ -82,6 +82,11 @@ export interface Option<Value extends string> {
   label: string
 }
 
+/** What is chosen by its own name. */
+export function asOptions<Value extends string>(names: readonly Value[]): Option<Value>[] {
+  return names.map(name => ({ value: name, label: name }))
+}
+
 interface SelectFieldProps<Value extends string> extends Labelled {
   value: Value
   options: readonly Option<Value>[]

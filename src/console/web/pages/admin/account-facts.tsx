@@ -22,11 +22,9 @@ export function AccountFacts({ account }: { account: Account }) {
           <Fact name="Status">
             <AccountStatus account={account} />
           </Fact>
-          {account.close_requested_at === null ? null : (
-            <Fact name="Asks to be closed">
-              <When iso={account.close_requested_at} />
-            </Fact>
-          )}
+          <Fact name="Asks to be closed">
+            {account.close_requested_at && <When iso={account.close_requested_at} />}
+          </Fact>
           <Fact name="Made">
             <When iso={account.created_at} />
           </Fact>

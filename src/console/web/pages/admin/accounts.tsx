@@ -3,7 +3,7 @@ import type { Account } from '../../../api/contract/admin-accounts.ts'
 import type { ConsoleOutput } from '../../../api/contract/api.ts'
 import { useAddressState, useSettled } from '../../api/address.ts'
 import { call } from '../../api/client.ts'
-import { useForm } from '../../api/form-state.ts'
+import { fieldsOf, useForm } from '../../api/form-state.ts'
 import { useCursorList } from '../../api/query.ts'
 import { optionalAmount } from '../../format/typed.ts'
 import { Button } from '../../parts/button.tsx'
@@ -35,6 +35,7 @@ const idOf = (account: Account) => account.id
 /** The list of accounts, and the form for a new one. */
 export function AccountsPage() {
   const [state, change, open] = useAddressState(NO_FILTER)
+  const field = fieldsOf(state, change)
   const mayAdminister = useMayAdminister()
   const search = useSettled(state.search.trim())
   const status = statusOf(state.status)
@@ -54,19 +55,8 @@ export function AccountsPage() {
       actions={create}
     >
       <search class="filters" aria-label="Filter accounts">
-        <TextField
-          label="Search"
-          type="search"
-          placeholder="Email or number"
-          value={state.search}
-          onValue={text => change({ search: text })}
-        />
-        <SelectField
-          label="Status"
-          value={state.status}
-          options={STATUSES}
-          onValue={text => change({ status: text })}
-        />
+        <TextField label="Search" type="search" placeholder="Email or number" {...field('search')} />
+        <SelectField label="Status" options={STATUSES} {...field('status')} />
       </search>
       <ListTable
         label="Accounts"

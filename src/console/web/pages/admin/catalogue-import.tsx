@@ -7,7 +7,7 @@ import { wrong } from '../../api/failure.ts'
 import { type Query, useQuery } from '../../api/query.ts'
 import { compactNumber, counted } from '../../format/number.ts'
 import { Dialog } from '../../parts/dialog.tsx'
-import { CheckField, SegmentsField, SelectField } from '../../parts/field.tsx'
+import { asOptions, CheckField, SegmentsField, SelectField } from '../../parts/field.tsx'
 import { Form } from '../../parts/form.tsx'
 import { Answer } from '../../parts/page.tsx'
 import { ShortPrices } from '../price-list.tsx'
@@ -70,7 +70,7 @@ function Choose({
       <SegmentsField
         label="Vendor"
         value={vendorName}
-        options={vendors.map(({ name }) => ({ value: name, label: name }))}
+        options={asOptions(vendors.map(({ name }) => name))}
         onValue={name => {
           setVendorName(name)
           setChosen([])
@@ -86,7 +86,7 @@ function Choose({
       <SelectField
         label="Served by the channel"
         value={channelName}
-        options={channels.map(({ name }) => ({ value: name, label: name }))}
+        options={asOptions(channels.map(({ name }) => name))}
         onValue={setChannelName}
         error={add.errorOf('channel')}
       />

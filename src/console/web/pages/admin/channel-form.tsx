@@ -6,7 +6,14 @@ import { useForm, useRevision } from '../../api/form-state.ts'
 import type { Query } from '../../api/query.ts'
 import { channelTexts, readChannelTexts } from '../../format/channel-texts.ts'
 import { Dialog } from '../../parts/dialog.tsx'
-import { type Option, SegmentsField, SelectField, TextArea, TextField } from '../../parts/field.tsx'
+import {
+  asOptions,
+  type Option,
+  SegmentsField,
+  SelectField,
+  TextArea,
+  TextField,
+} from '../../parts/field.tsx'
 import { Form } from '../../parts/form.tsx'
 import { Answer } from '../../parts/page.tsx'
 import { KeptKeys, MoreFields } from './channel-fields.tsx'
@@ -80,10 +87,7 @@ function ChannelForm({
         <SegmentsField
           label="Vendor"
           value={vendorName}
-          options={[
-            ...vendors.map(({ name }) => ({ value: name, label: name })),
-            { value: OTHER, label: 'Another' },
-          ]}
+          options={[...asOptions(vendors.map(({ name }) => name)), { value: OTHER, label: 'Another' }]}
           onValue={name => {
             setVendorName(name)
             const { api_keys: _, ...others } = channelTexts(

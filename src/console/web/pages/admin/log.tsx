@@ -1,6 +1,7 @@
 import type { Act } from '../../../api/contract/admin-ledger.ts'
 import { useAddressState, useSettled } from '../../api/address.ts'
 import { call } from '../../api/client.ts'
+import { fieldsOf } from '../../api/form-state.ts'
 import { useCursorList } from '../../api/query.ts'
 import { TextField } from '../../parts/field.tsx'
 import { ListTable } from '../../parts/list-table.tsx'
@@ -15,6 +16,7 @@ const idOf = (act: Act) => act.id
 /** What administrators did, each act with before and after. */
 export function LogPage() {
   const [state, change] = useAddressState(NO_FILTER)
+  const field = fieldsOf(state, change)
   const action = useSettled(state.action.trim())
   const target = useSettled(state.target.trim())
   const acts = useCursorList(`${action} ${target}`, idOf, (cursor, signal) =>
@@ -31,16 +33,14 @@ export function LogPage() {
           type="search"
           placeholder="account.suspend"
           spellcheck={false}
-          value={state.action}
-          onValue={text => change({ action: text })}
+          {...field('action')}
         />
         <TextField
           label="Done to"
           type="search"
           placeholder="account 17"
           spellcheck={false}
-          value={state.target}
-          onValue={text => change({ target: text })}
+          {...field('target')}
         />
       </search>
       <ListTable

@@ -2,7 +2,7 @@ import type { Channel } from '../../../api/contract/admin-catalog.ts'
 import { fieldsOf } from '../../api/form-state.ts'
 import { type RouteTexts, routeTexts } from '../../format/model-texts.ts'
 import { Button } from '../../parts/button.tsx'
-import { SelectField, TextField } from '../../parts/field.tsx'
+import { asOptions, SelectField, TextField } from '../../parts/field.tsx'
 
 /** Which channels serve a model, what it is called there, and in which order they are tried. */
 export function Routes({
@@ -27,7 +27,7 @@ export function Routes({
           <div key={index} class="route-row">
             <SelectField
               label="Channel"
-              options={channels.map(({ name }) => ({ value: name, label: name }))}
+              options={asOptions(channels.map(({ name }) => name))}
               {...field('channel')}
             />
             <TextField label="Its name there" optional spellcheck={false} {...field('model')} />

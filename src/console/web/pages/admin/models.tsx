@@ -2,11 +2,12 @@ import { useState } from 'preact/hooks'
 import type { Model } from '../../../api/contract/admin-catalog.ts'
 import { useAddressState } from '../../api/address.ts'
 import { call } from '../../api/client.ts'
+import { fieldsOf } from '../../api/form-state.ts'
 import { useQuery } from '../../api/query.ts'
 import { Button } from '../../parts/button.tsx'
 import { TextField } from '../../parts/field.tsx'
 import { Icon } from '../../parts/icon.tsx'
-import { Badge, Empty } from '../../parts/notice.tsx'
+import { Badge, Empty, Notice } from '../../parts/notice.tsx'
 import { Answer, Page } from '../../parts/page.tsx'
 import { type Column, Table } from '../../parts/table.tsx'
 import { useToast } from '../../parts/toast.tsx'
@@ -41,15 +42,12 @@ export function AdminModelsPage() {
       actions={actions}
     >
       {added === undefined || added.length === 0 ? null : (
-        <div class="notice good">
-          <Icon name="check" />
-          <div>
-            <span>Added {added.join(', ')} at list price. Open a model to change what it costs.</span>
-            <a class="button small primary" href="/keys?new=yes">
-              Next: create a key
-            </a>
-          </div>
-        </div>
+        <Notice kind="good">
+          <span>Added {added.join(', ')} at list price. Open a model to change what it costs.</span>
+          <a class="button small primary" href="/keys?new=yes">
+            Next: create a key
+          </a>
+        </Notice>
       )}
       <Answer query={models} what="models">
         {({ items }) =>
@@ -61,12 +59,7 @@ export function AdminModelsPage() {
           ) : (
             <>
               <search class="filters" aria-label="Filter models">
-                <TextField
-                  label="Search"
-                  type="search"
-                  value={address.search}
-                  onValue={search => change({ search })}
-                />
+                <TextField label="Search" type="search" {...fieldsOf(address, change)('search')} />
               </search>
               <Found models={items.filter(model => matches(model, address.search))} />
             </>

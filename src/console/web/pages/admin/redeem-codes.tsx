@@ -74,12 +74,7 @@ const COLUMNS: readonly Column<RedeemCode>[] = [
         <Badge kind="good">Open</Badge>
       ),
   },
-  {
-    label: 'Expires',
-    kind: 'nowrap',
-    cell: code =>
-      code.expires_at === null ? <span class="soft">Never</span> : <When iso={code.expires_at} style="day" />,
-  },
+  { label: 'Expires', kind: 'nowrap', cell: code => <When iso={code.expires_at} style="day" /> },
   { label: 'Made', kind: 'nowrap', cell: code => <When iso={code.created_at} /> },
 ]
 

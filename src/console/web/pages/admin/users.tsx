@@ -2,6 +2,7 @@ import { useState } from 'preact/hooks'
 import type { ConsoleUser } from '../../../api/contract/admin-users.ts'
 import { useAddressState, useSettled } from '../../api/address.ts'
 import { call } from '../../api/client.ts'
+import { fieldsOf } from '../../api/form-state.ts'
 import { useCursorList } from '../../api/query.ts'
 import { Button } from '../../parts/button.tsx'
 import { type Option, SelectField, TextField } from '../../parts/field.tsx'
@@ -56,13 +57,7 @@ export function UsersPage() {
       }
     >
       <search class="filters" aria-label="Filter users">
-        <TextField
-          label="Search"
-          type="search"
-          placeholder="Email"
-          value={state.search}
-          onValue={text => change({ search: text })}
-        />
+        <TextField label="Search" type="search" placeholder="Email" {...fieldsOf(state, change)('search')} />
         <SelectField label="Role" value={role} options={FILTERS} onValue={value => change({ role: value })} />
       </search>
       <ListTable
@@ -121,12 +116,7 @@ function columnsOf(onManage: ((user: ConsoleUser) => void) | undefined): Column<
       ),
     },
     { label: 'Second factor', cell: user => (user.totp ? 'On' : <span class="soft">Off</span>) },
-    {
-      label: 'Last seen',
-      kind: 'nowrap',
-      cell: user =>
-        user.seen_at === null ? <span class="soft">Never</span> : <When iso={user.seen_at} style="since" />,
-    },
+    { label: 'Last seen', kind: 'nowrap', cell: user => <When iso={user.seen_at} style="since" /> },
     {
       label: 'Account',
       cell: user => <a href={`/admin/accounts/${user.account_id}`}>{user.account_id}</a>,
