@@ -14,32 +14,35 @@ import { FullPrices } from './price-list.tsx'
 export function ModelsPage() {
   const models = useQuery('models', signal => call('GET /api/models', {}, signal))
   const [search, setSearch] = useState('')
-  const mayAdminister = useMayAdminister()
   return (
     <Page title="Models" lead="What your account reaches, where each can be called, and what it costs.">
       <Answer query={models} what="models">
         {({ items }) =>
           items.length === 0 ? (
-            <Empty
-              title="No models yet"
-              action={
-                mayAdminister ? (
-                  <a class="button primary" href="/admin/models?import=yes">
-                    Choose models
-                  </a>
-                ) : undefined
-              }
-            >
-              {mayAdminister
-                ? 'Add a channel and choose models from the catalogue.'
-                : 'Your administrator decides which models your account reaches.'}
-            </Empty>
+            <NoModels title="No models yet" />
           ) : (
             <Found items={items} search={search} onSearch={setSearch} />
           )
         }
       </Answer>
     </Page>
+  )
+}
+
+/** In place of models while the account reaches none. */
+export function NoModels({ title }: { title: string }) {
+  if (!useMayAdminister()) {
+    return <Empty title={title}>Your administrator decides which models your account reaches.</Empty>
+  }
+  const choose = (
+    <a class="button primary" href="/admin/models?import=yes">
+      Choose models
+    </a>
+  )
+  return (
+    <Empty title={title} action={choose}>
+      Add a channel and choose models from the catalogue.
+    </Empty>
   )
 }
 

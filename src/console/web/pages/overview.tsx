@@ -1,5 +1,5 @@
 import type { LimitReading, Overview } from '../../api/contract/usage.ts'
-import { addressOf, call } from '../api/client.ts'
+import { call } from '../api/client.ts'
 import { useQuery } from '../api/query.ts'
 import { isPositive } from '../format/money.ts'
 import { wholeNumber } from '../format/number.ts'
@@ -27,16 +27,7 @@ export function OverviewPage() {
           </>
         )}
       </Answer>
-      <UsageCard
-        groups={[
-          { value: 'model', label: 'Model' },
-          { value: 'key', label: 'Key' },
-          { value: 'service_tier', label: 'Service tier' },
-        ]}
-        ask={(query, signal) => call('GET /api/usage', { query }, signal)}
-        csv={query => addressOf('GET /api/usage.csv', { query })}
-        empty={<NoUsage />}
-      />
+      <UsageCard at="/api" groups={['model', 'key', 'service_tier']} empty={<NoUsage />} />
       {overview.data === undefined ? null : <Limits readings={overview.data.limits} />}
     </Page>
   )

@@ -1,13 +1,11 @@
 import { useState } from 'preact/hooks'
-import { call } from '../api/client.ts'
 import { counted } from '../format/number.ts'
 import { duration } from '../format/time.ts'
 import { Button } from '../parts/button.tsx'
-import { Dialog } from '../parts/dialog.tsx'
 import { FailureNotice } from '../parts/notice.tsx'
 import type { RawEvent } from '../stream/event-reader.ts'
 import { isRunning, type Run } from '../stream/run.ts'
-import { ReceiptOf } from './receipt.tsx'
+import { ReceiptDrawer } from './receipt.tsx'
 
 /** How many events are kept on the page; a long answer has thousands. */
 const SHOWN_EVENTS = 500
@@ -47,12 +45,7 @@ export function AnswerOf({ run }: { run: Run }) {
         )}
       </div>
       {isReceiptOpen && run.requestId !== undefined ? (
-        <Dialog title="Receipt" shape="drawer" onClose={() => setReceiptOpen(false)}>
-          <ReceiptOf
-            id={run.requestId}
-            source={(id, signal) => call('GET /api/requests/:id', { params: { id } }, signal)}
-          />
-        </Dialog>
+        <ReceiptDrawer id={run.requestId} onClose={() => setReceiptOpen(false)} />
       ) : null}
     </>
   )

@@ -14,12 +14,11 @@ import {
   TextArea,
   TextField,
 } from '../parts/field.tsx'
-import { Empty } from '../parts/notice.tsx'
 import { Answer, Page } from '../parts/page.tsx'
-import { useMayAdminister } from '../session.tsx'
 import type { PlaygroundSurface } from '../stream/answer-text.ts'
 import { requestBody } from '../stream/request-body.ts'
 import { isRunning, useRun } from '../stream/run.ts'
+import { NoModels } from './models.tsx'
 import { AnswerOf } from './playground-answer.tsx'
 
 const SURFACES: readonly (Option<PlaygroundSurface> & { path(model: string): string })[] = [
@@ -36,7 +35,6 @@ const SURFACES: readonly (Option<PlaygroundSurface> & { path(model: string): str
 /** A prompt for any model on any surface, with its answer and the events it came in. */
 export function PlaygroundPage() {
   const models = useQuery('models', signal => call('GET /api/models', {}, signal))
-  const mayAdminister = useMayAdminister()
   return (
     <Page
       title="Playground"
@@ -46,20 +44,7 @@ export function PlaygroundPage() {
         {({ items }) => {
           const usable = items.filter(model => model.prices !== null && surfacesOf(model).length > 0)
           return usable.length === 0 ? (
-            <Empty
-              title="There is no model to ask"
-              action={
-                mayAdminister ? (
-                  <a class="button primary" href="/admin/models?import=yes">
-                    Choose models
-                  </a>
-                ) : undefined
-              }
-            >
-              {mayAdminister
-                ? 'Add a channel and choose models first.'
-                : 'Ask your administrator for a model.'}
-            </Empty>
+            <NoModels title="There is no model to ask" />
           ) : (
             <Playground models={usable} />
           )

@@ -1,6 +1,6 @@
-import type { ComponentChildren } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import type { Receipt } from '../../api/contract/requests.ts'
+import { call } from '../api/client.ts'
 import { useQuery } from '../api/query.ts'
 import { exactMoney, isSameMoney } from '../format/money.ts'
 import { wholeNumber } from '../format/number.ts'
@@ -13,10 +13,14 @@ import { Badge } from '../parts/notice.tsx'
 import { Answer } from '../parts/page.tsx'
 import { When } from '../parts/when.tsx'
 import { useCurrency } from '../session.tsx'
+import { Refund } from './admin/refund.tsx'
 import { EndState } from './end-state.tsx'
 
-/** Where receipts come from: a holder and an administrator ask different routes. */
-export type ReceiptSource = (id: string, signal: AbortSignal) => Promise<Receipt>
+interface ReceiptProps {
+  id: string
+  /** Of any account, for those who see them. */
+  isForAll?: boolean
+}
 
 /** What one request was and cost, and why. */
 export function ReceiptDrawer({ onClose, ...props }: ReceiptProps & { onClose(): void }) {
@@ -27,22 +31,16 @@ export function ReceiptDrawer({ onClose, ...props }: ReceiptProps & { onClose():
   )
 }
 
-/** Which receipt, and what may be done about it. */
-export interface ReceiptProps {
-  id: string
-  source: ReceiptSource
-  /** What may be done about a request; `onDone` once it is done. */
-  acts?: ((receipt: Receipt, onDone: () => void) => ComponentChildren) | undefined
-}
-
 const AGAIN_MS = 700
 const TIMES = 20
 /** The charge is in the books a moment before the rest is stored; until then it looks as if the process had died. */
 const TIMES_EXPIRED = 5
 
 /** A receipt is written when its request has ended, a moment after the last byte: until then it is asked for again. */
-export function ReceiptOf({ id, source, acts }: ReceiptProps) {
-  const receipt = useQuery(id, signal => source(id, signal))
+function ReceiptOf({ id, isForAll = false }: ReceiptProps) {
+  const receipt = useQuery(id, signal =>
+    call(`GET /api${isForAll ? '/admin' : ''}/requests/:id`, { params: { id } }, signal),
+  )
   const [times, setTimes] = useState(0)
   const { data, failure, reload, busy } = receipt
   const isToCome =
@@ -62,7 +60,7 @@ export function ReceiptOf({ id, source, acts }: ReceiptProps) {
       {found => (
         <>
           <Whole receipt={found} />
-          {acts?.(found, reload)}
+          {isForAll ? <Refund receipt={found} onDone={reload} /> : null}
         </>
       )}
     </Answer>

@@ -1,28 +1,23 @@
+import { call } from '../api/client.ts'
 import { fieldsOf } from '../api/form-state.ts'
+import { useQuery } from '../api/query.ts'
 import { asOptions, type Option, SelectField, TextField } from '../parts/field.tsx'
 import { DAYS, type LineFilter, SPANS } from '../stream/line-filter.ts'
 import { DayFields, lastWeek } from './day-fields.tsx'
 import { ENDS } from './end-state.tsx'
 
-/** What there is to choose from. */
-export interface FilterChoices {
-  models: readonly string[]
-  keys: readonly Option<string>[]
-  /** Conditions of those who see every account. */
-  isForAll?: boolean
-  channels?: readonly string[]
+interface RequestFiltersProps {
+  filter: LineFilter
+  change(changes: Partial<LineFilter>): void
+  /** For those who see every account. */
+  isForAll: boolean
 }
 
 /** What is to be in the log. */
-export function RequestFilters({
-  filter,
-  change,
-  models,
-  keys,
-  channels = [],
-  isForAll = false,
-}: FilterChoices & { filter: LineFilter; change(changes: Partial<LineFilter>): void }) {
+export function RequestFilters({ filter, change, isForAll }: RequestFiltersProps) {
+  const models = useQuery('models', signal => call(`GET /api${isForAll ? '/admin' : ''}/models`, {}, signal))
   const field = fieldsOf(filter, change)
+  const Whose = isForAll ? AccountAndChannel : KeyField
   return (
     <search class="filters" aria-label="Filter requests">
       <TextField
@@ -32,21 +27,15 @@ export function RequestFilters({
         value={filter.id}
         onValue={id => change({ id: id.trim().replace(/[^\da-fA-F-]/g, '') })}
       />
-      <SelectField label="Model" options={withAny(models, filter.model)} {...field('model')} />
-      {isForAll ? (
-        <>
-          <TextField
-            label="Account"
-            placeholder="Number"
-            inputMode="numeric"
-            value={filter.account}
-            onValue={account => change({ account: account.replace(/\D/g, '') })}
-          />
-          <SelectField label="Channel" options={withAny(channels, filter.channel)} {...field('channel')} />
-        </>
-      ) : (
-        <SelectField label="Key" options={[ANY, ...keys]} {...field('key')} />
-      )}
+      <SelectField
+        label="Model"
+        options={withAny(
+          models.data?.items.map(({ id }) => id),
+          filter.model,
+        )}
+        {...field('model')}
+      />
+      <Whose filter={filter} change={change} />
       <SelectField label="Status" options={STATUSES} {...field('status')} />
       <SelectField label="End" options={[ANY, ...ENDS]} {...field('end')} />
       <SelectField
@@ -60,6 +49,40 @@ export function RequestFilters({
   )
 }
 
+type WhoseProps = Omit<RequestFiltersProps, 'isForAll'>
+
+function AccountAndChannel({ filter, change }: WhoseProps) {
+  const channels = useQuery('channels', signal => call('GET /api/admin/channels', {}, signal))
+  return (
+    <>
+      <TextField
+        label="Account"
+        placeholder="Number"
+        inputMode="numeric"
+        value={filter.account}
+        onValue={account => change({ account: account.replace(/\D/g, '') })}
+      />
+      <SelectField
+        label="Channel"
+        options={withAny(
+          channels.data?.items.map(({ name }) => name),
+          filter.channel,
+        )}
+        {...fieldsOf(filter, change)('channel')}
+      />
+    </>
+  )
+}
+
+function KeyField({ filter, change }: WhoseProps) {
+  const keys = useQuery('keys', signal => call('GET /api/keys', { query: { limit: 200 } }, signal))
+  const options = keys.data?.items.map(({ id, name, prefix }) => ({
+    value: String(id),
+    label: name || prefix,
+  }))
+  return <SelectField label="Key" options={[ANY, ...(options ?? [])]} {...fieldsOf(filter, change)('key')} />
+}
+
 const ANY: Option<string> = { value: '', label: 'Any' }
 
 const STATUSES = [ANY, ...asOptions(['2xx', '4xx', '400', '401', '402', '429', '499', '5xx', '502', '503'])]
@@ -71,7 +94,7 @@ const TIMES: readonly Option<string>[] = [
 ]
 
 /** The names to choose from, and the chosen one even if it is no more among them. */
-function withAny(names: readonly string[], chosen: string): Option<string>[] {
+function withAny(names: readonly string[] = [], chosen: string): Option<string>[] {
   const all = chosen === '' || names.includes(chosen) ? names : [chosen, ...names]
   return [ANY, ...asOptions(all)]
 }

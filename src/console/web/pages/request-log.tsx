@@ -2,30 +2,21 @@ import type { ComponentChildren } from 'preact'
 import { useCallback, useState } from 'preact/hooks'
 import type { RequestLine } from '../../api/contract/requests.ts'
 import { useAddressState, useSettled } from '../api/address.ts'
-import type { Page as ListPage } from '../api/page.ts'
+import { addressOf, call } from '../api/client.ts'
 import { useCursorList } from '../api/query.ts'
+import { readCount } from '../format/number.ts'
 import { readDays } from '../format/time.ts'
 import { Button } from '../parts/button.tsx'
 import { CheckField } from '../parts/field.tsx'
 import { Badge, Empty } from '../parts/notice.tsx'
 import { Answer } from '../parts/page.tsx'
 import { MoreButton, Table } from '../parts/table.tsx'
-import { DAYS, type LineFilter, matchesFilter } from '../stream/line-filter.ts'
+import { DAYS, type LineFilter, matchesFilter, timeOf } from '../stream/line-filter.ts'
 import { useLiveTail } from '../stream/live-tail.ts'
-import { ReceiptDrawer, type ReceiptProps, type ReceiptSource } from './receipt.tsx'
+import { ENDS } from './end-state.tsx'
+import { ReceiptDrawer } from './receipt.tsx'
 import { requestColumns } from './request-columns.tsx'
-import { type FilterChoices, RequestFilters } from './request-filters.tsx'
-
-interface RequestLogProps extends FilterChoices {
-  ask(filter: LineFilter, cursor: string | undefined, signal: AbortSignal): Promise<ListPage<RequestLine>>
-  /** Where the whole of it is as a file. */
-  csv(filter: LineFilter): string
-  receipt: ReceiptSource
-  acts?: ReceiptProps['acts']
-  /** Where each request is told as it ends. */
-  liveAddress: string
-  empty: ComponentChildren
-}
+import { RequestFilters } from './request-filters.tsx'
 
 const NO_FILTER: LineFilter & { receipt: string } = {
   model: '',
@@ -44,13 +35,22 @@ const NO_FILTER: LineFilter & { receipt: string } = {
 const idOf = (line: RequestLine) => line.id
 
 /** The log of requests: searched, paged, live, each with its receipt. */
-export function RequestLog(props: RequestLogProps) {
-  const { ask, csv, receipt, acts, liveAddress, isForAll = false, empty } = props
+export function RequestLog({
+  isForAll = false,
+  empty,
+}: {
+  /** Of every account, for those who see them. */
+  isForAll?: boolean
+  empty: ComponentChildren
+}) {
+  const at = isForAll ? '/api/admin' : '/api'
   const [state, change, open] = useAddressState(NO_FILTER)
-  const { receipt: shown, ...now } = state
+  const { receipt, ...now } = state
   const filter = useSettled(now.id.length > 0 && now.id.length < 4 ? { ...now, id: '' } : now)
   const key = JSON.stringify(filter)
-  const list = useCursorList(key, idOf, (cursor, signal) => ask(filter, cursor, signal))
+  const list = useCursorList(key, idOf, (cursor, signal) =>
+    call(`GET ${at}/requests`, { query: { ...queryOf(filter, isForAll), cursor } }, signal),
+  )
   const [isLive, setLive] = useState(false)
   const { prepend, reload } = list
   const onLine = useCallback(
@@ -60,13 +60,13 @@ export function RequestLog(props: RequestLogProps) {
     // `key` stands for the filter, which is a new object each time.
     [key, prepend],
   )
-  const isConnected = useLiveTail(isLive ? liveAddress : undefined, onLine, reload)
+  const isConnected = useLiveTail(isLive ? `${at}/live/requests` : undefined, onLine, reload)
   // Days that are none are no condition: what is shown of them would be everything.
   const isUnread = now.since === DAYS && readDays(now.first, now.last) === undefined
   const isFiltered = Object.values(now).some(value => value !== '')
   return (
     <>
-      <RequestFilters {...props} filter={now} change={change} />
+      <RequestFilters filter={now} change={change} isForAll={isForAll} />
       <div class="row">
         <CheckField label="Live: show requests as they end" value={isLive} onValue={setLive} />
         <span role="status">
@@ -75,11 +75,15 @@ export function RequestLog(props: RequestLogProps) {
           ) : null}
         </span>
         {isFiltered ? (
-          <Button small kind="quiet" onClick={() => change({ ...NO_FILTER, receipt: shown })}>
+          <Button small kind="quiet" onClick={() => change({ ...NO_FILTER, receipt })}>
             Clear filters
           </Button>
         ) : null}
-        <a class="button small quiet" href={csv(filter)} download>
+        <a
+          class="button small quiet"
+          href={addressOf(`GET ${at}/requests.csv`, { query: queryOf(filter, isForAll) })}
+          download
+        >
           Download CSV
         </a>
       </div>
@@ -106,9 +110,17 @@ export function RequestLog(props: RequestLogProps) {
           }
         </Answer>
       )}
-      {shown === '' ? null : (
-        <ReceiptDrawer id={shown} source={receipt} acts={acts} onClose={() => change({ receipt: '' })} />
+      {receipt === '' ? null : (
+        <ReceiptDrawer id={receipt} isForAll={isForAll} onClose={() => change({ receipt: '' })} />
       )}
     </>
   )
+}
+
+/** The conditions that are set, as the API names them. */
+function queryOf(filter: LineFilter, isForAll: boolean) {
+  const { model, key, status, id, end, account, channel } = filter
+  const end_state = ENDS.find(({ value }) => value === end)?.value
+  const own = { model, key_id: readCount(key), status, id, end_state, ...timeOf(filter, Date.now()) }
+  return isForAll ? { ...own, account_id: readCount(account), channel } : own
 }

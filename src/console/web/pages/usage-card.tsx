@@ -1,6 +1,7 @@
 import type { ComponentChildren } from 'preact'
-import type { Usage } from '../../api/contract/usage.ts'
+import type { ConsoleInput } from '../../api/contract/api.ts'
 import { useAddressState } from '../api/address.ts'
+import { addressOf, call } from '../api/client.ts'
 import { useQuery } from '../api/query.ts'
 import { daysBefore, readDays, ZONE } from '../format/time.ts'
 import { type Option, Segments } from '../parts/field.tsx'
@@ -34,37 +35,40 @@ function chosen<Value extends string>(options: readonly Option<Value>[], text: s
   return options.find(({ value }) => value === text)?.value
 }
 
-/** What time it is about, in the reader's zone. */
-interface Span {
-  zone: string
-  from: string
-  /** Left out: now. */
-  to?: string
+/** What usage is told apart by. */
+type Dimension = NonNullable<ConsoleInput<'GET /api/admin/usage'>['query']['by']>
+
+const DIMENSIONS: Record<Dimension, string> = {
+  model: 'Model',
+  account: 'Account',
+  channel: 'Channel',
+  key: 'Key',
+  service_tier: 'Service tier',
 }
 
 /** What the pages that show usage differ in. */
-interface UsageCardProps<By extends string> {
-  groups: readonly Option<By>[]
-  /** What is asked for; the same again for the file. */
-  ask(query: Span & { by: By }, signal: AbortSignal): Promise<Usage>
-  csv(query: Span & { by: By }): string
+interface UsageCardProps {
+  /** Whose: one's own or, for those who see it, everybody's, or that of an account. */
+  at: '/api' | '/api/admin'
+  accountId?: number
+  /** The first of them to begin with. */
+  groups: readonly [Dimension, ...Dimension[]]
   /** What to do where there is nothing to draw. */
   empty: ComponentChildren
 }
 
 /** Spend, tokens and requests over time, by model, key and so on. */
-export function UsageCard<By extends string>({ groups, ask, csv, empty }: UsageCardProps<By>) {
+export function UsageCard({ at, accountId, groups, empty }: UsageCardProps) {
   const [state, change] = useAddressState(PRESETS)
   const range = chosen(RANGES, state.range) ?? 'week'
   const measure = chosen(MEASURES, state.show) ?? 'spend'
-  const by = chosen(groups, state.by) ?? groups[0]?.value
+  const by = groups.find(name => name === state.by) ?? groups[0]
   const days = range === 'days' ? readDays(state.from, state.to) : undefined
   const isUnread = range === 'days' && days === undefined
-  const span = { zone: ZONE, ...(days ?? { from: startOf(range) }) }
-  const query = useQuery(`${range} ${days?.from} ${days?.to} ${by}`, signal => {
-    if (by === undefined) throw new Error('usage is grouped by something')
-    return ask({ ...span, by }, signal)
-  })
+  const asked = { zone: ZONE, ...(days ?? { from: startOf(range) }), by, account_id: accountId }
+  const query = useQuery(`${range} ${days?.from} ${days?.to} ${by}`, signal =>
+    call(`GET ${at}/usage`, { query: asked }, signal),
+  )
   return (
     <section class="card" aria-labelledby="usage-title">
       <div class="card-head">
@@ -80,9 +84,12 @@ export function UsageCard<By extends string>({ groups, ask, csv, empty }: UsageC
         </div>
       </div>
       <div class="card-head">
-        {by === undefined ? null : (
-          <Segments label="By" value={by} options={groups} onValue={value => change({ by: value })} />
-        )}
+        <Segments
+          label="By"
+          value={by}
+          options={groups.map(value => ({ value, label: DIMENSIONS[value] }))}
+          onValue={value => change({ by: value })}
+        />
         {range === 'days' ? (
           <div class="row">
             <DayFields
@@ -92,8 +99,8 @@ export function UsageCard<By extends string>({ groups, ask, csv, empty }: UsageC
             />
           </div>
         ) : null}
-        {by === undefined || isUnread ? null : (
-          <a class="button small quiet" href={csv({ ...span, by })} download>
+        {isUnread ? null : (
+          <a class="button small quiet" href={addressOf(`GET ${at}/usage.csv`, { query: asked })} download>
             Download CSV
           </a>
         )}

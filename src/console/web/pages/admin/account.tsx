@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks'
 import { useRoute } from 'preact-iso'
 import type { Account } from '../../../api/contract/admin-accounts.ts'
-import { addressOf, call } from '../../api/client.ts'
+import { call } from '../../api/client.ts'
 import { useQuery } from '../../api/query.ts'
 import { isNegative, isZero } from '../../format/money.ts'
 import { Button } from '../../parts/button.tsx'
@@ -52,14 +52,9 @@ export function AccountPage() {
         )}
       </Answer>
       <UsageCard
-        groups={[
-          { value: 'model', label: 'Model' },
-          { value: 'key', label: 'Key' },
-          { value: 'channel', label: 'Channel' },
-          { value: 'service_tier', label: 'Service tier' },
-        ]}
-        ask={(query, signal) => call('GET /api/admin/usage', { query: { ...query, account_id: id } }, signal)}
-        csv={query => addressOf('GET /api/admin/usage.csv', { query: { ...query, account_id: id } })}
+        at="/api/admin"
+        accountId={id}
+        groups={['model', 'key', 'channel', 'service_tier']}
         empty={<Empty title="No requests in this time">Nothing was asked with this account's keys.</Empty>}
       />
       <AccountKeys id={id} mayAdminister={mayAdminister} />
