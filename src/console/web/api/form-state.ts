@@ -49,6 +49,15 @@ export function useForm<Texts>(initial: Texts, send: (texts: Texts) => Promise<u
 }
 
 /**
+ * What a dialog that moves money calls its posting, however often it is sent: after an answer that was lost it is still
+ * posted once. 128 random bits; `crypto.randomUUID` is there on https and localhost only.
+ */
+export function useOnce(): string {
+  const [bytes] = useState(() => crypto.getRandomValues(new Uint8Array(16)))
+  return [...bytes].map(byte => byte.toString(16).padStart(2, '0')).join('')
+}
+
+/**
  * The revision that a change is made from: of what the fields were filled from, whatever the page has read since.
  * Empty where something is added.
  */

@@ -11,6 +11,7 @@ import { Fact } from '../parts/facts.tsx'
 import { Money } from '../parts/money.tsx'
 import { Badge } from '../parts/notice.tsx'
 import { Answer } from '../parts/page.tsx'
+import { type Column, Table } from '../parts/table.tsx'
 import { When } from '../parts/when.tsx'
 import { useCurrency } from '../session.tsx'
 import { Refund } from './admin/refund.tsx'
@@ -161,60 +162,48 @@ const BUCKETS: Readonly<Record<string, string>> = {
   per_video_second: 'Video, seconds',
 }
 
-function bucketName(bucket: string): string {
-  return BUCKETS[bucket] ?? bucket.replaceAll('_', ' ')
-}
+type Line = Pick<Receipt['lines'][number], 'bucket' | 'quantity'> & Partial<Receipt['lines'][number]>
 
 /** Quantity times rate is amount, line by line; without a charge, the tokens alone. */
-function Lines({ receipt }: { receipt: Receipt }) {
-  const counts = Object.entries(receipt.tokens ?? {}).filter(([, count]) => count > 0)
-  if (receipt.lines.length === 0 && counts.length === 0) return null
-  return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard
-    <section class="table-wrap" tabIndex={0} aria-label="What it is made of">
-      <table class="table compact">
-        <thead>
-          <tr>
-            <th scope="col">What</th>
-            <th scope="col" class="number">
-              Quantity
-            </th>
-            <th scope="col" class="number">
-              Rate
-            </th>
-            <th scope="col" class="number">
-              Amount
-            </th>
-          </tr>
-        </thead>
-        <tbody>
-          {receipt.lines.length > 0
-            ? receipt.lines.map(line => (
-                <tr key={line.bucket}>
-                  <td>{bucketName(line.bucket)}</td>
-                  <td class="number">{wholeNumber(Number(line.quantity))}</td>
-                  <td class="number">
-                    <Money amount={line.rate} />
-                    {line.bucket.startsWith('per_') ? '' : ' /M'}
-                  </td>
-                  <td class="number">
-                    <Money amount={line.amount} />
-                  </td>
-                </tr>
-              ))
-            : counts.map(([bucket, count]) => (
-                <tr key={bucket}>
-                  <td>{bucketName(bucket)}</td>
-                  <td class="number">{wholeNumber(count)}</td>
-                  <td class="number soft">none</td>
-                  <td class="number soft">none</td>
-                </tr>
-              ))}
-        </tbody>
-      </table>
-    </section>
+function Lines({ receipt: { lines, tokens } }: { receipt: Receipt }) {
+  const counts = Object.entries(tokens ?? {}).filter(([, count]) => count > 0)
+  const uncharged = counts.map(([bucket, count]) => ({ bucket, quantity: String(count) }))
+  const rows: readonly Line[] = lines.length > 0 ? lines : uncharged
+  return rows.length === 0 ? null : (
+    <Table
+      label="What it is made of"
+      kind="compact"
+      columns={LINE_COLUMNS}
+      rows={rows}
+      keyOf={line => line.bucket}
+    />
   )
 }
+
+const NONE = <span class="soft">none</span>
+
+const LINE_COLUMNS: readonly Column<Line>[] = [
+  { label: 'What', cell: line => BUCKETS[line.bucket] ?? line.bucket.replaceAll('_', ' ') },
+  { label: 'Quantity', kind: 'number', cell: line => wholeNumber(Number(line.quantity)) },
+  {
+    label: 'Rate',
+    kind: 'number',
+    cell: ({ rate, bucket }) =>
+      rate === undefined ? (
+        NONE
+      ) : (
+        <>
+          <Money amount={rate} />
+          {bucket.startsWith('per_') ? '' : ' /M'}
+        </>
+      ),
+  },
+  {
+    label: 'Amount',
+    kind: 'number',
+    cell: ({ amount }) => (amount === undefined ? NONE : <Money amount={amount} />),
+  },
+]
 
 /** Only where there is more to tell than one charge. */
 function Charges({ receipt }: { receipt: Receipt }) {

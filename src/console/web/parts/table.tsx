@@ -19,22 +19,24 @@ interface TableProps<Row> {
   columns: readonly Column<Row>[]
   rows: readonly Row[]
   keyOf(row: Row): string | number
+  /** `cards`: on a narrow screen each row is a card with its labels. `compact`: small enough to stay a table. */
+  kind?: 'cards' | 'compact'
   /** Loads the next page; absent on the last one. */
   more?: More | undefined
 }
 
 /**
- * Scrolls within itself if it must; on a narrow screen each row is a card with its labels. The roles say again what
- * the elements are, since their display as cards would take it from them.
+ * Scrolls within itself if it must. The roles say again what the elements are, since their display as cards would take
+ * it from them.
  */
-export function Table<Row>({ label, columns, rows, keyOf, more }: TableProps<Row>) {
+export function Table<Row>({ label, columns, rows, keyOf, kind = 'cards', more }: TableProps<Row>) {
   return (
     // A group and no region: where it has a heading, that names the region around it.
     // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard
     // biome-ignore lint/a11y/useSemanticElements: a fieldset is for fields
     <div class="table-wrap" role="group" aria-label={label} tabIndex={0}>
       {/* biome-ignore lint/a11y/noRedundantRoles: see above */}
-      <table class="table cards" role="table">
+      <table class={`table ${kind}`} role="table">
         <caption class="unseen">{label}</caption>
         {/* biome-ignore lint/a11y/noRedundantRoles: see above */}
         <thead role="rowgroup">

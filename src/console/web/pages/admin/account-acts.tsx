@@ -1,7 +1,6 @@
 import { useState } from 'preact/hooks'
 import { call } from '../../api/client.ts'
-import { useForm, useRevision } from '../../api/form-state.ts'
-import { onceId } from '../../api/once.ts'
+import { useForm, useOnce, useRevision } from '../../api/form-state.ts'
 import { useQuery } from '../../api/query.ts'
 import { limitTexts, readLimits } from '../../format/limit-texts.ts'
 import { readLocalTime } from '../../format/time.ts'
@@ -47,8 +46,7 @@ export function ActDialog({ act, ...rest }: ActProps & { act: Act }) {
 }
 
 function Post({ account, side, onDone, onClose }: ActProps & { side: 'credit' | 'debit' }) {
-  // However often it is tried, after an answer that was lost: it is posted once.
-  const [once] = useState(onceId)
+  const once = useOnce()
   const post = useForm({ amount: '', reason: '', expires_at: '' }, async texts => {
     const amount = typedAmount(texts.amount, 'amount')
     const input = { params: { id: account.id }, body: { amount, reason: typedReason(texts.reason), once } }

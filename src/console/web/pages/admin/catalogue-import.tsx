@@ -1,10 +1,9 @@
 import { useState } from 'preact/hooks'
 import type { Channel, Vendor } from '../../../api/contract/admin-catalog.ts'
-import type { ConsoleOutput } from '../../../api/contract/api.ts'
 import { useAction } from '../../api/action.ts'
 import { call } from '../../api/client.ts'
 import { wrong } from '../../api/failure.ts'
-import { type Query, useQuery } from '../../api/query.ts'
+import { useQuery } from '../../api/query.ts'
 import { compactNumber, counted } from '../../format/number.ts'
 import { Dialog } from '../../parts/dialog.tsx'
 import { asOptions, CheckField, SegmentsField, SelectField } from '../../parts/field.tsx'
@@ -14,7 +13,6 @@ import { ShortPrices } from '../price-list.tsx'
 import { NoChannel } from './no-channel.tsx'
 
 interface ImportDialogProps {
-  channels: Query<ConsoleOutput<'GET /api/admin/channels'>>
   /** What the page before suggests; empty if nothing. */
   wanted: { vendor: string; channel: string }
   onClose(): void
@@ -23,16 +21,17 @@ interface ImportDialogProps {
 
 /** Adds models of the shipped catalogue, at list price, to one of the channels. */
 export function ImportDialog(props: ImportDialogProps) {
+  const channels = useQuery('channels', signal => call('GET /api/admin/channels', {}, signal))
   const catalogue = useQuery('catalogue', signal => call('GET /api/admin/catalogue', {}, signal))
   return (
     <Dialog title="Choose models from the catalogue" shape="dialog wide" onClose={props.onClose}>
-      <Answer query={props.channels} what="the channels">
-        {({ items: channels }) =>
-          channels.length === 0 ? (
+      <Answer query={channels} what="the channels">
+        {({ items: served }) =>
+          served.length === 0 ? (
             <NoChannel />
           ) : (
             <Answer query={catalogue} what="the catalogue">
-              {({ items }) => <Choose {...props} channels={channels} vendors={items} />}
+              {({ items }) => <Choose {...props} channels={served} vendors={items} />}
             </Answer>
           )
         }
@@ -47,7 +46,7 @@ function Choose({
   wanted,
   onClose,
   onDone,
-}: Omit<ImportDialogProps, 'channels'> & { channels: readonly Channel[]; vendors: readonly Vendor[] }) {
+}: ImportDialogProps & { channels: readonly Channel[]; vendors: readonly Vendor[] }) {
   const first =
     vendors.find(({ name }) => name === wanted.vendor) ?? vendorOf(channels, vendors) ?? vendors[0]
   const [vendorName, setVendorName] = useState(first?.name ?? '')

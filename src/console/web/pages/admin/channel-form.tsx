@@ -1,9 +1,8 @@
 import { useState } from 'preact/hooks'
 import type { Channel, Vendor } from '../../../api/contract/admin-catalog.ts'
-import type { ConsoleOutput } from '../../../api/contract/api.ts'
 import { call } from '../../api/client.ts'
 import { useForm, useRevision } from '../../api/form-state.ts'
-import type { Query } from '../../api/query.ts'
+import { useQuery } from '../../api/query.ts'
 import { channelTexts, readChannelTexts } from '../../format/channel-texts.ts'
 import { Dialog } from '../../parts/dialog.tsx'
 import {
@@ -27,30 +26,26 @@ const FORMATS: readonly Option<Channel['format']>[] = [
 const OTHER = 'other'
 
 interface ChannelDialogProps {
-  /** The one to change; absent to add one. */
-  channel?: Channel
-  /** The vendors that one can be added of. */
-  catalogue: Query<ConsoleOutput<'GET /api/admin/catalogue'>>
   onClose(): void
   onDone(channel: Channel, vendor: Vendor | undefined): void
 }
 
-/** The form for a new channel, or for one that is there. */
-export function ChannelDialog({ channel, catalogue, onClose, onDone }: ChannelDialogProps) {
-  const form = (vendors: readonly Vendor[]) => (
-    <ChannelForm channel={channel} vendors={vendors} onClose={onClose} onDone={onDone} />
-  )
-  if (channel !== undefined) {
-    return (
-      <Dialog title={`Edit ${channel.name}`} onClose={onClose}>
-        {form([])}
-      </Dialog>
-    )
-  }
+/** The form for a channel that is there. */
+export function EditChannel(props: ChannelDialogProps & { channel: Channel }) {
   return (
-    <Dialog title="Add a channel" onClose={onClose}>
+    <Dialog title={`Edit ${props.channel.name}`} onClose={props.onClose}>
+      <ChannelForm {...props} vendors={[]} />
+    </Dialog>
+  )
+}
+
+/** The form for a new channel, of one of the vendors or of another. */
+export function AddChannel(props: ChannelDialogProps) {
+  const catalogue = useQuery('catalogue', signal => call('GET /api/admin/catalogue', {}, signal))
+  return (
+    <Dialog title="Add a channel" onClose={props.onClose}>
       <Answer query={catalogue} what="the vendors">
-        {({ items }) => form(items)}
+        {({ items }) => <ChannelForm {...props} vendors={items} />}
       </Answer>
     </Dialog>
   )
@@ -61,8 +56,9 @@ function ChannelForm({
   vendors,
   onClose,
   onDone,
-}: Omit<ChannelDialogProps, 'channel' | 'catalogue'> & {
-  channel: Channel | undefined
+}: ChannelDialogProps & {
+  /** The one to change; absent to add one. */
+  channel?: Channel
   vendors: readonly Vendor[]
 }) {
   const [vendorName, setVendorName] = useState(channel === undefined ? (vendors[0]?.name ?? OTHER) : OTHER)

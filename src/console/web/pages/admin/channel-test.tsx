@@ -16,12 +16,12 @@ type Result = ConsoleOutput<'POST /api/admin/channels/:name/test'>
 export function TestDialog({
   channel,
   vendor,
-  isNew = false,
+  isNew,
   onClose,
 }: {
   channel: Channel
   vendor: Vendor | undefined
-  isNew?: boolean
+  isNew: boolean
   onClose(): void
 }) {
   const [model, setModel] = useState(vendor?.models[0]?.id ?? '')

@@ -14,24 +14,30 @@ import { Answer, Page } from '../../parts/page.tsx'
 import { useToast } from '../../parts/toast.tsx'
 import { When } from '../../parts/when.tsx'
 import { useMayAdminister } from '../../session.tsx'
-import { ChannelDialog } from './channel-form.tsx'
+import { AddChannel, EditChannel } from './channel-form.tsx'
 import { TestDialog } from './channel-test.tsx'
 
 const CLOSED = { new: '' }
 
+type ChannelAct = 'test' | 'edit' | 'remove'
+
+/** What is open over the page; of what was just added, with its vendor. */
+interface OpenDialog {
+  act: ChannelAct | 'added'
+  channel: Channel
+  vendor?: Vendor | undefined
+}
+
 /** The channels and how they do. */
 export function ChannelsPage() {
   const mayAdminister = useMayAdminister()
-  const [address, change, open] = useAddressState(CLOSED)
+  const [address, change, go] = useAddressState(CLOSED)
   const channels = useQuery('channels', signal => call('GET /api/admin/channels', {}, signal))
-  const catalogue = useQuery('catalogue', signal => call('GET /api/admin/catalogue', {}, signal))
-  const [editing, setEditing] = useState<Channel>()
-  const [testing, setTesting] = useState<Channel>()
-  const [added, setAdded] = useState<{ channel: Channel; vendor: Vendor | undefined }>()
-  const [removing, setRemoving] = useState<Channel>()
+  const [open, setOpen] = useState<OpenDialog>()
+  const close = () => setOpen(undefined)
   const toast = useToast()
   const add = mayAdminister ? (
-    <Button kind="primary" onClick={() => open({ new: 'yes' })}>
+    <Button kind="primary" onClick={() => go({ new: 'yes' })}>
       <Icon name="plus" size={18} /> Add channel
     </Button>
   ) : undefined
@@ -50,86 +56,72 @@ export function ChannelsPage() {
           ) : (
             <ChannelCards
               channels={items}
-              {...(mayAdminister
-                ? { acts: { test: setTesting, edit: setEditing, remove: setRemoving } }
-                : {})}
+              onAct={mayAdminister ? (act, channel) => setOpen({ act, channel }) : undefined}
             />
           )
         }
       </Answer>
       {address.new === '' || !mayAdminister ? null : (
-        <ChannelDialog
-          catalogue={catalogue}
+        <AddChannel
           onClose={() => change({ new: '' })}
           onDone={(channel, vendor) => {
             change({ new: '' })
             channels.reload()
-            setAdded({ channel, vendor })
+            setOpen({ act: 'added', channel, vendor })
           }}
         />
       )}
-      {editing === undefined ? null : (
-        <ChannelDialog
-          channel={editing}
-          catalogue={catalogue}
-          onClose={() => setEditing(undefined)}
+      {open?.act === 'edit' ? (
+        <EditChannel
+          channel={open.channel}
+          onClose={close}
           onDone={() => {
-            setEditing(undefined)
+            close()
             channels.reload()
             toast('The channel is changed')
           }}
         />
-      )}
-      {testing === undefined ? null : (
+      ) : null}
+      {open?.act === 'test' || open?.act === 'added' ? (
         <TestDialog
-          channel={testing}
-          vendor={undefined}
+          channel={open.channel}
+          vendor={open.vendor}
+          isNew={open.act === 'added'}
           onClose={() => {
-            setTesting(undefined)
+            close()
             channels.reload()
           }}
         />
-      )}
-      {added === undefined ? null : (
-        <TestDialog
-          channel={added.channel}
-          vendor={added.vendor}
-          isNew
-          onClose={() => {
-            setAdded(undefined)
-            channels.reload()
-          }}
-        />
-      )}
-      {removing === undefined ? null : (
-        <RemoveChannel channel={removing} onClose={() => setRemoving(undefined)} onDone={channels.reload} />
-      )}
+      ) : null}
+      {open?.act === 'remove' ? (
+        <RemoveChannel channel={open.channel} onClose={close} onDone={channels.reload} />
+      ) : null}
     </Page>
   )
 }
 
-interface ChannelActs {
-  test(channel: Channel): void
-  edit(channel: Channel): void
-  remove(channel: Channel): void
-}
-
-/** Each channel with what may be done about it; without `acts` nothing may. */
-function ChannelCards({ channels, acts }: { channels: readonly Channel[]; acts?: ChannelActs }) {
+/** Each channel with what may be done about it; without `onAct` nothing may. */
+function ChannelCards({
+  channels,
+  onAct,
+}: {
+  channels: readonly Channel[]
+  onAct: ((act: ChannelAct, channel: Channel) => void) | undefined
+}) {
   return (
     <ul class="columns wide">
       {channels.map(channel => (
         <li key={channel.name} class="card">
           <ChannelCard channel={channel} />
-          {acts === undefined ? null : (
+          {onAct === undefined ? null : (
             <div class="actions">
-              <Button small onClick={() => acts.test(channel)}>
+              <Button small onClick={() => onAct('test', channel)}>
                 Test now<span class="unseen"> {channel.name}</span>
               </Button>
-              <Button small onClick={() => acts.edit(channel)}>
+              <Button small onClick={() => onAct('edit', channel)}>
                 Edit<span class="unseen"> {channel.name}</span>
               </Button>
-              <Button small kind="danger" onClick={() => acts.remove(channel)}>
+              <Button small kind="danger" onClick={() => onAct('remove', channel)}>
                 Remove<span class="unseen"> {channel.name}</span>
               </Button>
             </div>

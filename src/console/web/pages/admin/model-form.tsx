@@ -1,9 +1,8 @@
 import { useState } from 'preact/hooks'
 import type { Channel, Model } from '../../../api/contract/admin-catalog.ts'
-import type { ConsoleOutput } from '../../../api/contract/api.ts'
 import { call } from '../../api/client.ts'
 import { useForm, useRevision } from '../../api/form-state.ts'
-import type { Query } from '../../api/query.ts'
+import { useQuery } from '../../api/query.ts'
 import { modelTexts, readModelTexts, routeTexts } from '../../format/model-texts.ts'
 import { priceTexts } from '../../format/price-texts.ts'
 import { Dialog } from '../../parts/dialog.tsx'
@@ -17,14 +16,14 @@ import { PriceFields } from './price-fields.tsx'
 interface ModelDialogProps {
   /** The one to change; absent to add one. */
   model?: Model
-  channels: Query<ConsoleOutput<'GET /api/admin/channels'>>
   onClose(): void
   onDone(model: Model): void
 }
 
 /** Everything about a model but its prices' history. */
 export function ModelDialog(props: ModelDialogProps) {
-  const { model, channels, onClose } = props
+  const { model, onClose } = props
+  const channels = useQuery('channels', signal => call('GET /api/admin/channels', {}, signal))
   return (
     <Dialog
       title={model === undefined ? 'Add a model' : `Edit ${model.id}`}
@@ -43,7 +42,7 @@ function ModelForm({
   channels,
   onClose,
   onDone,
-}: Omit<ModelDialogProps, 'channels'> & { channels: readonly Channel[] }) {
+}: ModelDialogProps & { channels: readonly Channel[] }) {
   const [routes, setRoutes] = useState(() => routeTexts(model, channels))
   const [prices, setPrices] = useState(() => priceTexts(model?.prices ?? null))
   const revision = useRevision(model)

@@ -105,7 +105,9 @@ function DialogOf({
   onDone(said: string): void
 }) {
   if (dialog === 'prices') return <PriceDialog model={model} onClose={onClose} onDone={onDone} />
-  if (dialog === 'edit') return <EditModel model={model} onClose={onClose} onDone={onDone} />
+  if (dialog === 'edit') {
+    return <ModelDialog model={model} onClose={onClose} onDone={() => onDone('The model is changed')} />
+  }
   if (dialog === 'remove') return <RemoveModel id={model.id} onClose={onClose} />
   if (model.prices === null) return null
   return (
@@ -115,26 +117,6 @@ function DialogOf({
       from={dialog.takeBack}
       onClose={onClose}
       onDone={() => onDone('The change is taken back')}
-    />
-  )
-}
-
-function EditModel({
-  model,
-  onClose,
-  onDone,
-}: {
-  model: Model
-  onClose(): void
-  onDone(said: string): void
-}) {
-  const channels = useQuery('channels', signal => call('GET /api/admin/channels', {}, signal))
-  return (
-    <ModelDialog
-      model={model}
-      channels={channels}
-      onClose={onClose}
-      onDone={() => onDone('The model is changed')}
     />
   )
 }

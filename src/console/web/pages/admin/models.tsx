@@ -24,7 +24,6 @@ export function AdminModelsPage() {
   const mayAdminister = useMayAdminister()
   const [address, change, open] = useAddressState(CLOSED)
   const models = useQuery('models', signal => call('GET /api/admin/models', {}, signal))
-  const channels = useQuery('channels', signal => call('GET /api/admin/channels', {}, signal))
   const [added, setAdded] = useState<readonly string[]>()
   const toast = useToast()
   const actions = mayAdminister ? (
@@ -68,7 +67,6 @@ export function AdminModelsPage() {
       </Answer>
       {address.import === '' || !mayAdminister ? null : (
         <ImportDialog
-          channels={channels}
           wanted={{ vendor: address.vendor, channel: address.channel }}
           onClose={() => change(NOTHING_OPEN)}
           onDone={names => {
@@ -80,7 +78,6 @@ export function AdminModelsPage() {
       )}
       {address.new === '' || !mayAdminister ? null : (
         <ModelDialog
-          channels={channels}
           onClose={() => change(NOTHING_OPEN)}
           onDone={model => {
             change(NOTHING_OPEN)

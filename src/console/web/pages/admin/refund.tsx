@@ -1,8 +1,7 @@
 import { useState } from 'preact/hooks'
 import type { Receipt } from '../../../api/contract/requests.ts'
 import { call } from '../../api/client.ts'
-import { useForm } from '../../api/form-state.ts'
-import { onceId } from '../../api/once.ts'
+import { useForm, useOnce } from '../../api/form-state.ts'
 import { isPositive } from '../../format/money.ts'
 import { typedAmount } from '../../format/typed.ts'
 import { Button } from '../../parts/button.tsx'
@@ -31,7 +30,7 @@ export function Refund({ receipt, onDone }: { receipt: Receipt; onDone(): void }
 function RefundDialog({ receipt, onDone, onClose }: { receipt: Receipt; onDone(): void; onClose(): void }) {
   const currency = useCurrency()
   const toast = useToast()
-  const [once] = useState(onceId)
+  const once = useOnce()
   const start = { amount: receipt.charged.replace(/\.?0+$/, ''), reason: '' }
   const refund = useForm(start, async texts => {
     const amount = typedAmount(texts.amount, 'amount')
