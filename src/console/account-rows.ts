@@ -10,16 +10,23 @@ export function accountRevision({ limits, models }: Account): string {
   return revisionOf({ limits: limitsRow(limits), models: [...models] })
 }
 
-/** An account as administrators see it. */
-export function accountRow(account: Account, user: StoredUser | undefined): AccountRow {
+/** What an account has, and whether it is served. */
+export function standingRow(account: Account) {
   return {
-    id: account.id,
-    email: account.email,
     status: account.status,
     on_trial: account.onTrial,
     balance: formatMoney(account.balanceNano),
     held: formatMoney(account.pendingNano),
     available: formatMoney(account.availableNano),
+  }
+}
+
+/** An account as administrators see it. */
+export function accountRow(account: Account, user: StoredUser | undefined): AccountRow {
+  return {
+    id: account.id,
+    email: account.email,
+    ...standingRow(account),
     limits: limitsRow(account.limits),
     models: [...account.models],
     created_at: account.createdAt.toISOString(),

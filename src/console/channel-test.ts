@@ -4,15 +4,10 @@ import type { JsonObject } from '@/json/json.ts'
 import { scrub } from '@/telemetry/scrub.ts'
 import type { Channel, ChannelKey } from '@/upstream/channel.ts'
 import type { UpstreamClient } from '@/upstream/client.ts'
+import type { ConsoleOutput } from './api/contract/api.ts'
 
 /** What came of one request with one key. */
-interface TestResult {
-  key_id: number | null
-  ok: boolean
-  status: number | null
-  ms: number
-  message: string
-}
+type TestResult = ConsoleOutput<'POST /api/admin/channels/:name/test'>['items'][number]
 
 const PROMPT = 'Answer with the word OK.'
 const PATIENCE_MS = 30_000

@@ -1,5 +1,5 @@
 import { readPrices } from '@/generation/rate-text.ts'
-import { findJumps, type PriceJump } from '@/routing/catalog/price-jump.ts'
+import { findJumps } from '@/routing/catalog/price-jump.ts'
 import { readCurrentPrices, readVersions } from '@/routing/catalog/price-store.ts'
 import { readModels } from '@/routing/catalog/store.ts'
 import { changeCatalog, removeModel, writeModel } from '../catalog-changes.ts'
@@ -22,7 +22,7 @@ export function adminModelsApi(console: Console, listener: Listener) {
 
   async function write(call: Incoming<SignedIn>, body: NewModel, revision?: string) {
     const jumps = await writeModel(console, actorOf(call), body, revision)
-    return { model: await modelWithId(console, body.id), jumps: jumps.map(jumpRow) }
+    return { model: await modelWithId(console, body.id), jumps: jumps.map(({ applied: _, ...jump }) => jump) }
   }
 
   return controller('console-admin-models', console, listener, adminModelRoutes, {
@@ -91,8 +91,4 @@ async function preview(console: Console, id: string, prices: object | null) {
 
 function versionOf(price: { version: bigint; rates: unknown } | undefined): bigint | undefined {
   return price?.rates === undefined ? undefined : price.version
-}
-
-function jumpRow({ model, rate, from, to }: PriceJump) {
-  return { model, rate, from, to }
 }

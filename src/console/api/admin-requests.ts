@@ -10,13 +10,16 @@ export function adminRequestsApi(console: Console, listener: Listener) {
   return controller('console-admin-requests', console, listener, adminRequestRoutes, {
     'GET /api/admin/usage': ({ query }) => usageOf(console, query, query.account_id),
     'GET /api/admin/usage.csv': ({ query }) => usageFile(console, query, query.account_id),
-    'GET /api/admin/requests': ({ query }) =>
-      logPage(console, query, { accountId: query.account_id, channel: query.channel }, true),
-    'GET /api/admin/requests.csv': async ({ query }) =>
-      logFile(console, query, { accountId: query.account_id, channel: query.channel }, true),
-    'GET /api/admin/requests/:id': ({ params }) => oneReceipt(console, params.id, undefined, true),
+    'GET /api/admin/requests': ({ query }) => logPage(console, query, viewOf(query)),
+    'GET /api/admin/requests.csv': async ({ query }) => logFile(console, query, viewOf(query)),
+    'GET /api/admin/requests/:id': ({ params }) => oneReceipt(console, params.id, viewOf({})),
     'POST /api/admin/requests/:id/refund': ({ params, body, ...call }) =>
       refundRequest(console, actorOf(call), { ...body, requestId: params.id }),
-    'GET /api/admin/live/requests': async call => tailOf(console, call, undefined, true),
+    'GET /api/admin/live/requests': async call => tailOf(console, call, viewOf({})),
   })
+}
+
+/** Of all accounts unless one is named; administrators see which channel served a request. */
+function viewOf({ account_id: accountId, channel }: { account_id?: number; channel?: string }) {
+  return { accountId, channel, showsChannel: true }
 }

@@ -14,6 +14,7 @@ import { hasRank, type SignedIn } from '../sessions.ts'
 import { lockAdministrators, type StoredUser, userStore } from '../user-store.ts'
 import { adminUserRoutes, type ConsoleUser } from './contract/admin-users.ts'
 import { actorOf, controller, type Incoming, type Listener } from './controller.ts'
+import { userRow } from './session.ts'
 
 /** What administrators see and change of who signs in. */
 export function adminUsersApi(console: Console, listener: Listener) {
@@ -52,14 +53,14 @@ export function adminUsersApi(console: Console, listener: Listener) {
       }
       return store.change(id, { status })
     })
-    return userRow(changed)
+    return consoleUserRow(changed)
   }
 
   return controller('console-admin-users', console, listener, adminUserRoutes, {
     'GET /api/admin/users': async ({ query }) => {
       const part = { before: cursorId(query), search: query.search?.trim() || undefined, role: query.role }
       const { rows, next } = await readPage(query, limit => users.search({ ...part, limit }), cursorOf)
-      return { items: rows.map(userRow), next }
+      return { items: rows.map(consoleUserRow), next }
     },
     'POST /api/admin/users/invite': async ({ body, ...call }) => {
       const email = body.email.trim().toLowerCase()
@@ -87,7 +88,7 @@ export function adminUsersApi(console: Console, listener: Listener) {
         await sessionStore(tx).endAll(id, call.signedIn.sessionId)
         return userStore(tx).change(id, { role })
       })
-      return userRow(changed)
+      return consoleUserRow(changed)
     },
     'POST /api/admin/users/:id/reset-link': async ({ params: { id }, ...call }) => {
       refuseOneself(call, id)
@@ -109,7 +110,7 @@ export function adminUsersApi(console: Console, listener: Listener) {
         await factorStore(tx).setRecoveryCodes(id, [])
         return userStore(tx).change(id, { totpSecret: null, totpPending: null })
       })
-      return userRow(changed)
+      return consoleUserRow(changed)
     },
     'POST /api/admin/users/:id/sign-out': async ({ params: { id }, ...call }) => {
       await change(call, id, 'user.sign-out', statusOf, async (tx, user) => {
@@ -144,14 +145,10 @@ function userRevision({ role }: StoredUser): string {
   return revisionOf({ role })
 }
 
-function userRow(user: StoredUser): ConsoleUser {
+function consoleUserRow(user: StoredUser): ConsoleUser {
   return {
-    id: user.id,
-    email: user.email,
-    role: user.role,
+    ...userRow(user),
     status: user.status,
-    account_id: user.accountId,
-    totp: user.totpSecret !== null,
     created_at: user.createdAt.toISOString(),
     seen_at: user.seenAt?.toISOString() ?? null,
     reset_requested_at: user.resetRequestedAt?.toISOString() ?? null,

@@ -8,41 +8,32 @@ import { downloadLog } from '../request-csv.ts'
 import { keyNamesOf, type LogQuery, lineOf, momentOf, readLog } from '../request-log.ts'
 import { isStillSignedIn, type SignedIn } from '../sessions.ts'
 import { type Receipt, type RequestPage, requestRoutes } from './contract/requests.ts'
-import type { EndFilter } from './contract/words.ts'
+import type { Input } from './contract/route.ts'
 import { controller, type Incoming, type Listener } from './controller.ts'
 
-/** What the filters of a request log are called in a query. */
-interface LogParameters {
-  cursor?: string
-  limit?: number
-  model?: string
-  key_id?: number
-  status?: string
-  end_state?: EndFilter
-  id?: string
-  from?: string
-  to?: string
+/** What a log is asked for. */
+type LogParameters = Input<(typeof requestRoutes)['GET /api/requests']>['query']
+
+/** Whose requests are shown, and what of them. */
+interface LogView {
+  /** Undefined: of all accounts. */
+  accountId: number | undefined
+  channel?: string | undefined
+  showsChannel: boolean
 }
 
 /** An account holder's requests. */
 export function requestsApi(console: Console, listener: Listener) {
+  const viewOf = async ({ user }: SignedIn): Promise<LogView> => {
+    const { showChannels } = await entryOf(console)
+    return { accountId: user.accountId, showsChannel: showChannels }
+  }
   return controller('console-requests', console, listener, requestRoutes, {
-    'GET /api/requests': async ({ signedIn, query }) => {
-      const { showChannels } = await entryOf(console)
-      return logPage(console, query, { accountId: signedIn.user.accountId }, showChannels)
-    },
-    'GET /api/requests.csv': async ({ signedIn, query }) => {
-      const { showChannels } = await entryOf(console)
-      return logFile(console, query, { accountId: signedIn.user.accountId }, showChannels)
-    },
-    'GET /api/requests/:id': async ({ signedIn, params }) => {
-      const { showChannels } = await entryOf(console)
-      return oneReceipt(console, params.id, signedIn.user.accountId, showChannels)
-    },
-    'GET /api/live/requests': async call => {
-      const { showChannels } = await entryOf(console)
-      return tailOf(console, call, call.signedIn.user.accountId, showChannels)
-    },
+    'GET /api/requests': async ({ signedIn, query }) => logPage(console, query, await viewOf(signedIn)),
+    'GET /api/requests.csv': async ({ signedIn, query }) => logFile(console, query, await viewOf(signedIn)),
+    'GET /api/requests/:id': async ({ signedIn, params }) =>
+      oneReceipt(console, params.id, await viewOf(signedIn)),
+    'GET /api/live/requests': async call => tailOf(console, call, await viewOf(call.signedIn)),
   })
 }
 
@@ -50,38 +41,30 @@ export function requestsApi(console: Console, listener: Listener) {
 export async function logPage(
   { database }: Console,
   query: LogParameters,
-  scope: Pick<LogQuery, 'accountId' | 'channel'>,
-  showsChannel: boolean,
+  view: LogView,
 ): Promise<RequestPage> {
   let reached: string | undefined
   const read = async (limit: number) => {
-    const part = await readLog(database.orm, { ...conditionsOf(query, scope), limit })
+    const part = await readLog(database.orm, { ...conditionsOf(query, view), limit })
     reached = part.reached
     return part.rows
   }
   const { rows, next } = await readPage(query, read, cursorOf)
   const names = await keyNamesOf(database.orm, rows)
-  const items = rows.map(row => lineOf(row, names, showsChannel))
+  const items = rows.map(row => lineOf(row, names, view.showsChannel))
   if (next !== null || reached === undefined) return { items, next, searched_to: null }
   return { items, next: reached, searched_to: momentOf(reached).toISOString() }
 }
 
 /** All of the log under these conditions, as a file. */
-export function logFile(
-  { database }: Console,
-  query: LogParameters,
-  scope: Pick<LogQuery, 'accountId' | 'channel'>,
-  showsChannel: boolean,
-): Response {
-  return downloadLog(database.orm, conditionsOf(query, scope), showsChannel)
+export function logFile({ database }: Console, query: LogParameters, view: LogView): Response {
+  return downloadLog(database.orm, conditionsOf(query, view), view.showsChannel)
 }
 
-function conditionsOf(
-  query: LogParameters,
-  scope: Pick<LogQuery, 'accountId' | 'channel'>,
-): Omit<LogQuery, 'limit'> {
+function conditionsOf(query: LogParameters, { accountId, channel }: LogView): Omit<LogQuery, 'limit'> {
   return {
-    ...scope,
+    accountId,
+    channel,
     before: cursorRequest(query),
     model: query.model,
     keyId: query.key_id,
@@ -97,8 +80,7 @@ function conditionsOf(
 export async function oneReceipt(
   { database }: Console,
   requestId: string,
-  accountId: number | undefined,
-  showsChannel: boolean,
+  { accountId, showsChannel }: LogView,
 ): Promise<Receipt> {
   const id = requestId.toLowerCase()
   const receipt = await loadReceipt(database, id)
@@ -115,8 +97,7 @@ export async function oneReceipt(
 export function tailOf(
   console: Console,
   { request }: Incoming<SignedIn>,
-  accountId: number | undefined,
-  showsChannel: boolean,
+  { accountId, showsChannel }: LogView,
 ): Response {
   const { clock, database, tail, log } = console
   const least = accountId === undefined ? 'read_only' : null

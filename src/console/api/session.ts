@@ -97,7 +97,7 @@ export async function signIn(
 }
 
 /** A user as the API shows it. */
-function userRow(user: StoredUser): User {
+export function userRow(user: StoredUser): User {
   return {
     id: user.id,
     email: user.email,

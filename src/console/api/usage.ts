@@ -2,6 +2,7 @@ import { keyStore } from '@/accounts/key-store.ts'
 import { accountStore } from '@/accounts/store.ts'
 import type { Database } from '@/db/connect.ts'
 import { formatMoney } from '@/pricing/money.ts'
+import { standingRow } from '../account-rows.ts'
 import { csv, csvResponse } from '../csv.ts'
 import type { Console } from '../deployment.ts'
 import { readLimits } from '../limit-readings.ts'
@@ -31,11 +32,7 @@ export function usageApi(console: Console, listener: Listener) {
       return {
         account_id: account.id,
         email: account.email,
-        status: account.status,
-        on_trial: account.onTrial,
-        balance: formatMoney(account.balanceNano),
-        held: formatMoney(account.pendingNano),
-        available: formatMoney(account.availableNano),
+        ...standingRow(account),
         spent_today: formatMoney(spending.today),
         spent_30_days: formatMoney(spending.month),
         limits: await readLimits(database, catalog.defaults(), account, keys, new Date(now)),

@@ -1,11 +1,11 @@
 import { type Static, Type } from '@sinclair/typebox'
 import { contracts } from './route.ts'
+import { user } from './session.ts'
 import {
   byId,
   closed,
   done,
   email,
-  id,
   moment,
   nullable,
   oneOf,
@@ -18,12 +18,9 @@ import {
 
 /** A user as administrators see it. */
 export const consoleUser = closed({
-  id,
+  ...user.properties,
   email: Type.String(),
-  role: nullable(role),
   status: oneOf(['active', 'disabled']),
-  account_id: id,
-  totp: Type.Boolean(),
   created_at: moment,
   seen_at: nullable(moment),
   /** Somebody asked for a new password and no mail could be sent: since when. */
