@@ -24,7 +24,7 @@ export interface Patience {
 
 /**
  * All of an answer. Each read may take its time: some upstreams send white space for minutes while a model thinks.
- * @throws what a broken connection throws; the reason of the attempt's abort is the caller's to look for
+ * @throws GatewayError `upstream_error`; the reason of the attempt's abort is the caller's to look for
  */
 export async function readAnswer(response: Response, patience: Patience): Promise<Uint8Array> {
   const { deadlines, idleMs, attempt } = patience
@@ -42,6 +42,8 @@ export async function readAnswer(response: Response, patience: Patience): Promis
       deadline = deadlines.after(idleMs, giveUp)
     }
     return answer.whole()
+  } catch (error) {
+    throw error instanceof GatewayError ? error : closedEarly(error)
   } finally {
     deadlines.cancel(deadline)
   }
@@ -98,6 +100,15 @@ export function stalled(): GatewayError {
     isStall: true,
     retry: 'next-channel',
   })
+}
+
+/** What fetch throws of a body: the connection broke, or what came over it is not what its head said. */
+function closedEarly(cause: unknown): GatewayError {
+  return new GatewayError(
+    'upstream_error',
+    'The upstream closed the connection before its answer was complete',
+    { retry: 'next-channel', cause },
+  )
 }
 
 /** An answer whose connection ended before it did. */

@@ -63,7 +63,7 @@ export async function send(
 /**
  * One attempt at an answer in one piece: sent, read to its end within the channel's times, and taken in by `read`. Bytes
  * are read natively in one go and never go through a JavaScript stream.
- * @throws GatewayError that says whether another route could do better
+ * @throws GatewayError that says whether another route could do better, and whatever else `read` does
  */
 export async function fetchWhole<P extends Sendable, Answer>(
   sender: Sender & { interruption: Interruption },
@@ -81,19 +81,10 @@ export async function fetchWhole<P extends Sendable, Answer>(
     const bytes = await readAnswer(response, { deadlines, idleMs, attempt })
     return read(bytes, response.headers)
   } catch (error) {
-    throw attempt.signal.aborted ? attempt.signal.reason : closedEarly(error)
+    throw attempt.signal.aborted ? attempt.signal.reason : error
   } finally {
     interruption.unlisten(giveUp)
   }
-}
-
-function closedEarly(error: unknown): GatewayError {
-  if (error instanceof GatewayError) return error
-  return new GatewayError(
-    'upstream_error',
-    'The upstream closed the connection before its answer was complete',
-    { retry: 'next-channel', cause: error },
-  )
 }
 
 /**
