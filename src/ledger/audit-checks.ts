@@ -83,6 +83,11 @@ export const SELECT_SUMMED = `
       window earlier as (partition by e.account_id order by e.seq)) e
     group by account_id`
 
+/** What an entry refers to, as an id; null where it is none: an audit tells what is broken, whatever is. */
+function refersTo(ref: string): string {
+  return `case when ${ref} ~* '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' then ${ref}::uuid end`
+}
+
 /** All prompt tokens of an exchange `x`, which its tier goes by. */
 const PROMPT = '(x.input_uncached + x.cache_read + x.cache_write5m + x.cache_write1h + x.audio_input)'
 
@@ -202,11 +207,28 @@ export const CHECKS: readonly Check[] = [
         on g.account_id = a.account_id
       where a.credits <> coalesce(g.amount, 0)
       union all
-      select a.account_id, abs(g.amount - e.amount), format('entry %s of account %s: %s, its grant %s of account %s', e.id,
-        e.account_id, e.amount, g.amount, g.account_id)
+      select a.account_id, abs(g.amount - coalesce(e.amount, 0)), format('%s %s of account %s: %s, its grant %s of account %s',
+        g.entry_kind, g.entry_id, e.account_id, e.amount, g.amount, g.account_id)
       from audited a join ledger_grant g on g.account_id = a.account_id
-      join entry e on e.id = g.entry_id and e.kind = g.entry_kind
-      where g.entry_id >= ${FIRST_ID} and (e.amount <> g.amount or e.account_id <> g.account_id)`,
+      left join entry e on e.id = g.entry_id and e.kind = g.entry_kind
+      where g.entry_id >= ${FIRST_ID} and (e.amount, e.account_id) is distinct from (g.amount, g.account_id)`,
+  },
+  {
+    name: 'expiries',
+    title: 'what is taken because its time is over is of credit with an end, and no more than that was',
+    about: 'account',
+    query: `
+      select e.account_id, -sum(e.amount) - coalesce(max(g.amount), 0) as difference,
+        format('credit %s of account %s: gave %s until %s, taken of it %s', e.ref, e.account_id, coalesce(max(g.amount), 0),
+          coalesce(max(g.expires_at)::text, 'ever'), -sum(e.amount)) as text
+      from fresh e left join ledger_grant g on g.entry_id = ${refersTo('e.ref')} and g.account_id = e.account_id
+      where e.kind = 'expiry' group by e.account_id, e.ref
+      having max(g.expires_at) is null or -sum(e.amount) > max(g.amount)
+      union all
+      select g.account_id, g.amount, format('credit %s of account %s: over since %s, its end is %s', g.entry_id, g.account_id,
+        g.closed_at, coalesce(g.expires_at::text, 'never'))
+      from audited a join ledger_grant g on g.account_id = a.account_id
+      where g.closed_at < coalesce(g.expires_at, 'infinity') - interval '1 second'`,
   },
   {
     name: 'pending',
@@ -270,7 +292,11 @@ export const CHECKS: readonly Check[] = [
         left(encode(d.code_hash, 'hex'), 16), c.amount, coalesce(e.amount, 0)) as text
       from audited a join redemption d on d.account_id = a.account_id join redeem_code c on c.code_hash = d.code_hash
       left join entry e on e.id = d.entry_id and e.kind = 'promo' and e.account_id = a.account_id
-      where e.amount is distinct from c.amount`,
+      where e.amount is distinct from c.amount
+      union all
+      select e.account_id, e.amount, format('account %s: got %s for %s, which it has not used', e.account_id, e.amount, e.ref)
+      from fresh e left join redemption d on d.entry_id = e.id and d.account_id = e.account_id
+      where e.kind = 'promo' and e.ref like 'redeem code %' and d.entry_id is null`,
   },
   {
     name: 'usage_once',
@@ -294,7 +320,7 @@ export const CHECKS: readonly Check[] = [
       from (select e.ref, e.account_id, sum(e.amount) as refunded from entry e join audited a on a.account_id = e.account_id
         where e.kind = 'usage_refund' group by e.ref, e.account_id) r
       left join lateral (select -sum(u.amount) as charged from entry u
-        where u.id = r.ref::uuid and u.kind in ('usage', 'usage_trueup') and u.account_id = r.account_id) c on true
+        where u.id = ${refersTo('r.ref')} and u.kind in ('usage', 'usage_trueup') and u.account_id = r.account_id) c on true
       where r.refunded > coalesce(c.charged, 0)`,
   },
   {
@@ -495,15 +521,18 @@ export const CHECKS: readonly Check[] = [
       from (values ('wallet', 'wallet_pkey'), ('wallet', 'wallet_monotone'), ('wallet', 'wallet_pending'), ('hold', 'hold_pkey'),
         ('hold', 'hold_amount'), ('hold', 'hold_progress'), ('entry', 'entry_id_kind_pk'), ('entry', 'entry_id'),
         ('entry', 'entry_kind'), ('entry', 'entry_sign'), ('entry', 'entry_cost'), ('ledger_grant', 'ledger_grant_amount'),
-        ('redeem_code', 'redeem_code_uses'), ('redemption', 'redemption_code_hash_account_id_pk'),
-        ('key_budget', 'key_budget_counters'), ('idempotency', 'idempotency_scope_key_pk')) wanted(relation, name)
+        ('ledger_grant', 'ledger_grant_entry_id_entry_kind_entry_id_kind_fk'), ('redeem_code', 'redeem_code_uses'),
+        ('redemption', 'redemption_code_hash_account_id_pk'), ('key_budget', 'key_budget_counters'), ('idempotency', 'idempotency_scope_key_pk')) wanted(relation, name)
       where not exists (select from pg_constraint c
         where c.conrelid = wanted.relation::regclass and c.conname = wanted.name and c.convalidated)
       union all
       select null, null, format('function %s is missing', wanted.name)
-      from unnest(array['ledger_hold', 'ledger_hold_many', 'ledger_hold_batch', 'ledger_close', 'ledger_settle', 'ledger_settle_batch',
-        'ledger_progress', 'ledger_reap', 'ledger_entrust', 'ledger_job_owner', 'ledger_post', 'ledger_redeem', 'ledger_expire', 'ledger_append', 'ledger_total_months',
-        'ledger_check_wallet', 'ledger_refuse_change']) wanted(name)
+      from unnest(array['ledger_append', 'ledger_check_wallet', 'ledger_close', 'ledger_create_codes',
+        'ledger_entrust', 'ledger_expire', 'ledger_first_id', 'ledger_heartbeat', 'ledger_hold', 'ledger_hold_batch',
+        'ledger_hold_many', 'ledger_job_owner', 'ledger_leave', 'ledger_lock_wallet', 'ledger_make_partitions',
+        'ledger_new_id', 'ledger_open_account', 'ledger_period_end', 'ledger_period_start', 'ledger_post',
+        'ledger_priority', 'ledger_progress', 'ledger_reap', 'ledger_redeem', 'ledger_refuse_change',
+        'ledger_register', 'ledger_roll_up', 'ledger_settle', 'ledger_settle_batch', 'ledger_total_months']) wanted(name)
       where not exists (select from pg_proc p where p.proname = wanted.name)`,
   },
 ]

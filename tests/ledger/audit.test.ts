@@ -192,7 +192,7 @@ describe('finds', () => {
         ) => tx`update entry set kind = 'usage_refund', amount = 100, ref = (select id::text from entry
           where account_id = ${accountId} and seq = 2) where account_id = ${accountId} and seq = 1`,
       ),
-      ['usage_refunds'],
+      ['grants', 'usage_refunds'],
     ],
     [
       'a correction of what was settled by its owner',
@@ -225,6 +225,55 @@ describe('finds', () => {
           select id, ${accountId}, 1, 'chat', false, 'reported', 200, 'complete', now() - interval '1 hour', 5, 1 from older`,
       ),
       ['exchanges'],
+    ],
+    [
+      'a refund of what is no request, and goes on to what else there is',
+      tamper(async (tx, { accountId }) => {
+        await tx`update entry set kind = 'usage_refund', ref = 'request 7' where account_id = ${accountId} and seq = 1`
+        await tx`update wallet set pending = pending + 1 where account_id = ${accountId}`
+      }),
+      ['grants', 'pending', 'usage_refunds'],
+    ],
+    [
+      'credit whose entry is of another kind',
+      tamper(
+        (tx, { accountId }) =>
+          tx`update entry set kind = 'goodwill' where account_id = ${accountId} and seq = 1`,
+      ),
+      ['grants'],
+    ],
+    [
+      'credit that is over and has no end',
+      tamper(
+        (tx, { accountId }) => tx`update ledger_grant set closed_at = now() where account_id = ${accountId}`,
+      ),
+      ['expiries'],
+    ],
+    [
+      'credit of which was taken what it never was',
+      tamper(async (tx, payer) => {
+        await tx`update ledger_grant set amount = 3, expires_at = now() where account_id = ${payer.accountId}`
+        await tx`update entry set kind = 'expiry', cost_pico = null, ref = (select entry_id::text from ledger_grant
+          where account_id = ${payer.accountId}) where account_id = ${payer.accountId} and seq = 3`
+      }),
+      ['grants', 'expiries'],
+    ],
+    [
+      'what was taken of no credit',
+      tamper(
+        (tx, { accountId }) => tx`update entry set kind = 'expiry', cost_pico = null, ref = 'credit 7'
+        where account_id = ${accountId} and seq = 3`,
+      ),
+      ['expiries'],
+    ],
+    [
+      'credit of a code that its account has not used',
+      tamper(
+        (tx, { accountId }) => tx`with given as (
+          update entry set kind = 'promo', ref = 'redeem code 12' where account_id = ${accountId} and seq = 1)
+        update ledger_grant set entry_kind = 'promo' where account_id = ${accountId}`,
+      ),
+      ['redemptions'],
     ],
   ])('%s', async (_what, act, expected) => {
     const payer = await busyPayer()
