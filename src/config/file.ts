@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer'
 import { existsSync, statSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import type { Format } from '@/generation/format.ts'
@@ -168,17 +169,19 @@ export function configFileOf({ configFile }: Pick<Settings, 'configFile'>): stri
  * @throws ConfigFileError with a line for each thing that is wrong
  */
 export async function readConfigFile(path: string, env: Environment, known: Known): Promise<ConfigFile> {
-  const text = await readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
+  const bytes = await readFile(path).catch((error: NodeJS.ErrnoException) => {
     throw new ConfigFileError([`${path}: cannot be read (${error.code ?? error.message})`])
   })
-  return parseConfigFile(text, { name: path, env, known })
+  // Read all the same, a letter of another encoding would be in names and keys as a replacement character.
+  if (!isUtf8(bytes)) throw new ConfigFileError([`${path}: is not UTF-8`])
+  return parseConfigFile(bytes.toString(), { name: path, env, known })
 }
 
 /** The file's meaning. Throws one ConfigFileError that holds every line that is wrong. */
 export function parseConfigFile(text: string, { name, env, known }: FileContext): ConfigFile {
   const file = readYaml(text, substituteFrom(env))
   const unreadable = file.issues.filter(issue => issue.path === '')
-  if (unreadable.length > 0) throw new ConfigFileError(lines(name, unreadable))
+  if (unreadable.length > 0) throw new ConfigFileError(lines(name, firstOfEachPath(unreadable)))
   const locate = locator(file)
   const { content, issues } = validate(file, locate)
   const checked = check(file, locate, known)

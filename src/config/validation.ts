@@ -15,8 +15,8 @@ export function validate(
   if (Value.Check(fileSchema, value)) return { content: value, issues: [] }
   const issues = new Map<string, Issue>()
   for (const error of Value.Errors(fileSchema, value)) {
-    const { line, path, written } = locate(error.path)
-    if (!issues.has(path)) issues.set(path, { line, path, message: message(error, path, written) })
+    const issue = issueOf(error, locate)
+    if (!issues.has(issue.path)) issues.set(issue.path, issue)
   }
   return { content: undefined, issues: [...issues.values()] }
 }
@@ -36,14 +36,26 @@ export function locator({ places }: YamlFile): Locate {
   return locate
 }
 
-function message(error: ValueError, path: string, written: string | undefined): string {
-  if (error.type === ValueErrorType.ObjectRequiredProperty) return 'is missing'
-  if (error.type === ValueErrorType.ObjectAdditionalProperties) {
-    const known = Object.keys(error.schema['properties'] ?? {})
-    return known.length === 0 ? 'is not a header name' : `is not known here; known are ${known.join(', ')}`
-  }
-  return `must be ${expectedWords(error.schema)}${shown(error.value, path, written)}${adviceOn(error)}`
+function issueOf(error: ValueError, locate: Locate): Issue {
+  const { line, path, written } = locate(error.path)
+  if (error.type === ValueErrorType.ObjectRequiredProperty) return { line, path, message: 'is missing' }
+  if (error.type === ValueErrorType.ObjectAdditionalProperties) return unknownKey(error, locate)
+  const expected = `must be ${expectedWords(error.schema)}`
+  return { line, path, message: `${expected}${shown(error.value, path, written)}${adviceOn(error)}` }
 }
+
+/** A key beside secrets may be a part of one: between braces `password: one,two` ends at the comma. */
+function unknownKey({ path: pointer, schema }: ValueError, locate: Locate): Issue {
+  const { line, path } = locate(pointer)
+  const around = locate(pointer.slice(0, pointer.lastIndexOf('/'))).path
+  const known = Object.keys(schema['properties'] ?? {})
+  if (known.length === 0) return { line, path: around, message: 'has a key that is no header name' }
+  const list = `known are ${known.join(', ')}`
+  if (!HOLDS_SECRETS.test(around)) return { line, path, message: `is not known here; ${list}` }
+  return { line, path: around, message: `has a key that is not known here; ${list}` }
+}
+
+const HOLDS_SECRETS = /\.(api_keys|headers|base_url|smtp|stripe)\b/
 
 /** Quotes are not to be seen in what is shown. */
 function adviceOn({ schema, value }: ValueError): string {
@@ -57,7 +69,7 @@ function adviceOn({ schema, value }: ValueError): string {
 
 /** The wrong value as the file has it, where that cannot be a secret. */
 function shown(value: unknown, path: string, written: string | undefined): string {
-  if (/\.(api_keys|headers|base_url|smtp|stripe)\b/.test(path)) return ''
+  if (HOLDS_SECRETS.test(path)) return ''
   if (value === null) return ', but is empty'
   if (Array.isArray(value)) return value.length === 0 ? ', but is an empty list' : ', but is a list'
   if (typeof value === 'object') {

@@ -1,4 +1,14 @@
-import { isAlias, isMap, isScalar, isSeq, LineCounter, parseDocument, type YAMLMap } from 'yaml'
+import {
+  type ErrorCode,
+  isAlias,
+  isMap,
+  isScalar,
+  isSeq,
+  LineCounter,
+  parseDocument,
+  type YAMLError,
+  type YAMLMap,
+} from 'yaml'
 import type { JsonObject, JsonValue } from '@/json/json.ts'
 
 /** Something wrong with a file, and where. */
@@ -43,15 +53,28 @@ export function readYaml(source: string, substitute: Substitute): YamlFile {
   const issues = [...document.errors, ...document.warnings].map(error => ({
     line: lines.linePos(error.pos[0]).line,
     path: '',
-    message:
-      error.code === 'MULTIPLE_DOCS'
-        ? 'holds more than one document: leave out the line ---'
-        : `is not YAML: ${error.message}`,
+    message: complaint(error),
   }))
   const walk = new Walk(lines, substitute)
   const value =
     walk.value(document.contents, { pointer: '', path: '', depth: 0, line: 1, isRepeated: false }) ?? {}
   return { value, places: walk.places, issues: [...issues, ...walk.issues] }
+}
+
+/** Never shows what the library quotes of the file: it may be a part of a key or a password. */
+function complaint({ code, message }: YAMLError): string {
+  if (code === 'MULTIPLE_DOCS') return 'holds more than one document: leave out the line ---'
+  return `is not YAML: ${HINTS[code] ?? message.replace(/(?<=\w): .*$/s, '')}`
+}
+
+const INDENTATION = 'this line or the next is not indented as those around it'
+
+/** For those whose own words help nobody, or that quote within them. */
+const HINTS: Partial<Record<ErrorCode, string>> = {
+  BAD_DQ_ESCAPE: 'a backslash between double quotes that means nothing there: put single quotes around it',
+  BLOCK_AS_IMPLICIT_KEY: INDENTATION,
+  MULTILINE_IMPLICIT_KEY: INDENTATION,
+  TAG_RESOLVE_FAILED: 'a text that begins with ! needs quotes',
 }
 
 /** The JSON pointer of a member. */
@@ -98,7 +121,9 @@ class Walk {
     }
     if (isAlias(node)) {
       const target = this.#anchors.get(node.source)
-      if (target === undefined) return this.#wrong(at, `there is no anchor &${node.source} before`)
+      if (target === undefined) {
+        return this.#wrong(at, 'names no anchor that is there before: a text that begins with * needs quotes')
+      }
       return this.value(target, { ...at, depth: at.depth + 1, isRepeated: true })
     }
     if (isMap(node)) return this.#map(node, at)

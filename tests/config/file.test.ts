@@ -1,6 +1,9 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: that is how the file names a variable
 import { describe, expect, test } from 'bun:test'
-import { ConfigFileError, configFileOf, parseConfigFile } from '@/config/file.ts'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { ConfigFileError, configFileOf, parseConfigFile, readConfigFile } from '@/config/file.ts'
 import { type Environment, SettingsError } from '@/config/settings.ts'
 import { readYaml } from '@/config/yaml.ts'
 
@@ -503,6 +506,64 @@ models:
     const lines = refusal(text, { KEY: 'hunter2' })
     expect(lines).toHaveLength(2)
     expect(lines.join('\n')).not.toContain('hunter2')
+  })
+})
+
+describe('of a file that is broken', () => {
+  test.each([
+    [
+      'a tab',
+      'channels:\n\t- name: a\n\t  format: b',
+      '2: the file is not YAML: Tabs are not allowed as indentation',
+    ],
+    [
+      'a line too far to the right',
+      'channels:\n  - name: a\n      format: b\n    weight: 1',
+      '2: the file is not YAML: this line or the next is not indented as those around it',
+    ],
+  ])('one line tells what is wrong, and not what follows from it: %s', (_, text, expected) => {
+    expect(refusal(text)).toEqual([`tollgate.yaml:${expected}`])
+  })
+
+  test.each([
+    [
+      'a password that begins with *',
+      'console: { smtp: { host: a, from: b, password: *hunter2 } }',
+      'quotes',
+    ],
+    ['a password that begins with !', 'console:\n  smtp: { host: a, from: b, password: !hunter2 }', 'quotes'],
+    [
+      'a password with a comma',
+      'console: { smtp: { host: a, from: b, password: pass,hunter2 } }',
+      'known are host',
+    ],
+    [
+      'a password with a backslash',
+      'console: { smtp: { host: a, from: b, password: "\\hunter2" } }',
+      'backslash',
+    ],
+    [
+      'a header without a colon',
+      `channels: [${CHANNEL.replace(' }', ', headers: { authorization hunter2 } }')}]`,
+      'header name',
+    ],
+    ['a bracket too many', 'channels: [{ api_keys: [a] ]}, hunter2]', 'not YAML'],
+    ['a key behind a bracket', 'a: b\n}\n"hunter2"', 'not YAML'],
+    ['a block that is none', 'channels:\n  - api_keys: |hunter2', 'not YAML'],
+  ])('no line shows a part of a secret: %s', (_, text, expected) => {
+    const lines = refusal(text).join('\n')
+    expect(lines).toContain(expected)
+    expect(lines).not.toContain('unter2')
+  })
+
+  test('letters of another encoding are told, and not read as other names', async () => {
+    const directory = mkdtempSync(join(tmpdir(), 'tollgate-file-'))
+    const path = join(directory, 'tollgate.yaml')
+    writeFileSync(path, Buffer.from('currency: USD # caf\u00e9', 'latin1'))
+    await expect(readConfigFile(path, {}, NOTHING)).rejects.toThrow(`${path}: is not UTF-8`)
+    writeFileSync(path, 'currency: USD # caf\u00e9')
+    expect((await readConfigFile(path, {}, NOTHING)).currency).toBe('USD')
+    rmSync(directory, { recursive: true })
   })
 })
 
