@@ -1,4 +1,5 @@
 import type { Clock } from '@/clock/clock.ts'
+import { regularly } from '@/clock/regularly.ts'
 import { inTime } from '@/db/in-time.ts'
 import { GatewayError } from '@/errors/gateway-error.ts'
 import type { Gateway, ObservedRun } from '@/exchange/gateway.ts'
@@ -40,24 +41,15 @@ export class Idempotency {
   constructor(options: IdempotencyOptions) {
     this.#options = options
     const { clock, store, log } = options
-    const guarded = (what: string, act: () => Promise<unknown>) => () => {
-      act().catch(error => log.warn({ err: error }, `idempotent requests: ${what} failed`))
+    const told = {
+      clock,
+      onFailure: (err: unknown) => log.warn({ err }, 'idempotent requests could not be looked after'),
     }
     this.#cancels = [
-      clock.every(
-        RENEW_MS,
-        guarded('renewing', async () => {
-          if (this.#runs.size > 0) await store.renew([...this.#runs.keys()])
-        }),
-      ),
-      clock.every(
-        SWEEP_MS,
-        guarded('giving back', () => this.#giveBack()),
-      ),
-      clock.every(
-        SWEEP_MS,
-        guarded('sweeping', () => store.sweep()),
-      ),
+      // Not one after the other: a renewal on a dead connection must not keep the next from being made.
+      clock.every(RENEW_MS, () => void this.#renew().catch(told.onFailure)),
+      regularly(SWEEP_MS, () => this.#giveBack(), told),
+      regularly(SWEEP_MS, () => store.sweep(), told),
     ]
   }
 
@@ -107,6 +99,10 @@ export class Idempotency {
       await run.fail()
       throw error
     }
+  }
+
+  async #renew(): Promise<void> {
+    if (this.#runs.size > 0) await this.#options.store.renew([...this.#runs.keys()])
   }
 
   /** What was charged for runs whose process died and whose retry runs anew; some of it may be posted late. */
