@@ -16,6 +16,7 @@ import { spliceJson } from '@/json/splice.ts'
 import { wellFormed } from '@/json/well-formed.ts'
 import type { Route } from '@/routing/model.ts'
 import type { Candidate } from '@/routing/order.ts'
+import { geminiName } from '@/upstream/endpoint.ts'
 import type { ConversationCall } from './call.ts'
 import { type Conversation, traitsOf } from './conversation.ts'
 import { readPrompt, receive } from './exchange.ts'
@@ -154,8 +155,7 @@ function prepareCount({ prompt, model }: Counting, { candidate: { route }, codec
 function renameInside(body: Uint8Array, prompt: Prompt, { upstreamModel }: Route): Uint8Array {
   const field = LONG_FORMS.find(name => asObject(prompt.body.json[name])?.['model'] !== undefined)
   if (prompt.format !== 'gemini-generate-content' || field === undefined) return body
-  const value = upstreamModel.includes('/') ? upstreamModel : `models/${upstreamModel}`
-  return spliceJson(body, [{ path: [field, 'model'], value }])
+  return spliceJson(body, [{ path: [field, 'model'], value: geminiName(upstreamModel) }])
 }
 
 const LONG_FORMS = ['generateContentRequest', 'generate_content_request'] as const

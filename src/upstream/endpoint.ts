@@ -91,23 +91,24 @@ function path(format: Format, call: UpstreamCall): string {
     case 'anthropic-messages':
       return counting ? '/messages/count_tokens' : '/messages'
     case 'gemini-generate-content': {
-      const name = geminiName(call.model)
+      const name = encodePath(geminiName(call.model))
       if (counting) return `/${name}:countTokens`
       return call.stream ? `/${name}:streamGenerateContent?alt=sse` : `/${name}:generateContent`
     }
   }
 }
 
-/** A model's name in a path of Gemini's. */
-function geminiName(upstreamModel: string): string {
-  const model = encodePath(upstreamModel)
-  return model.startsWith('models/') || model.startsWith('tunedModels/') ? model : `models/${model}`
+/** A model's full name at Gemini, as it stands in bodies and, encoded, in paths. */
+export function geminiName(upstreamModel: string): string {
+  return /^(models|tunedModels)\//.test(upstreamModel) ? upstreamModel : `models/${upstreamModel}`
 }
 
 function operationPath(format: Format, kind: OperationKind, { model, id }: UpstreamCall): string {
   const endpoint = OPERATIONS_OF[format][kind]
   if (endpoint === undefined) throw new Error(`${format} has no ${kind}`)
-  return endpoint.path.replace('{model}', () => geminiName(model)).replace('{id}', () => encodePath(id ?? ''))
+  return endpoint.path
+    .replace('{model}', () => encodePath(geminiName(model)))
+    .replace('{id}', () => encodePath(id ?? ''))
 }
 
 /** Ids and names may hold slashes, which stay. */

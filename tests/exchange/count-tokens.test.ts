@@ -166,7 +166,8 @@ describe('with an upstream that answers as told', () => {
       upstreams: upstream.url,
       models: `
   - { id: "named", channels: [{ channel: messages, model: "upstream-name" }] }
-  - { id: "gnamed", channels: [{ channel: gemini, model: "upstream-name" }] }`,
+  - { id: "gnamed", channels: [{ channel: gemini, model: "upstream-name" }] }
+  - { id: "gslash", channels: [{ channel: gemini, model: "vendor/name" }] }`,
     })
   }, START_MS)
   afterAll(async () => {
@@ -200,14 +201,17 @@ describe('with an upstream that answers as told', () => {
     expect(seen?.headers.get('x-api-key')).toBe('upstream-key-messages')
   })
 
-  test('the long form of Gemini is renamed inside', async () => {
+  test.each([
+    ['gnamed', 'models/upstream-name'],
+    ['gslash', 'models/vendor/name'],
+  ])('the long form of Gemini is renamed inside as in the path: %s', async (model, name) => {
     answer = () => new Response('{"totalTokens":3}')
-    const response = await ask(gateway, 'gemini', 'gnamed', {
-      generateContentRequest: { model: 'models/gnamed', contents: [] },
+    const response = await ask(gateway, 'gemini', model, {
+      generateContentRequest: { model: `models/${model}`, contents: [] },
     })
     expect(await response.json()).toEqual({ totalTokens: 3 })
-    expect(upstream.seen.at(-1)?.path).toBe('/v1beta/models/upstream-name:countTokens')
-    expect(seenBody()).toBe('{"generateContentRequest":{"model":"models/upstream-name","contents":[]}}')
+    expect(upstream.seen.at(-1)?.path).toBe(`/v1beta/${name}:countTokens`)
+    expect(seenBody()).toBe(`{"generateContentRequest":{"model":"${name}","contents":[]}}`)
   })
 
   test('another format: the request is written anew, without a limit of the answer', async () => {

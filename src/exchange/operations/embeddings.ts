@@ -11,10 +11,10 @@ import { NO_USAGE } from '@/generation/usage.ts'
 import { asArray, asObject, type JsonObject } from '@/json/json.ts'
 import { spliceJson } from '@/json/splice.ts'
 import type { Route } from '@/routing/model.ts'
-import type { UpstreamCall } from '@/upstream/endpoint.ts'
+import { geminiName, type UpstreamCall } from '@/upstream/endpoint.ts'
 import { dialectOf } from './dialect.ts'
 import { objectionIn, type PreparedWhole, type WholeOperation } from './operation.ts'
-import { geminiName, JSON_TYPE, readJsonAnswer, renameModel } from './operation-wire.ts'
+import { JSON_TYPE, readJsonAnswer, renameModel } from './operation-wire.ts'
 
 /** A call for embeddings as its surface read it. */
 export interface EmbeddingCall {

@@ -18,11 +18,6 @@ export function needsOpenai(model: string): (route: Route) => GatewayError | und
   return ({ channel }) => (dialectOf(channel.format) === 'openai' ? undefined : notOffered(model))
 }
 
-/** A model's full name at Gemini, as it stands in bodies. */
-export function geminiName(upstreamModel: string): string {
-  return /^(models|tunedModels)\//.test(upstreamModel) ? upstreamModel : `models/${upstreamModel}`
-}
-
 /** The caller's own JSON body, with nothing changed but the model. */
 export function renameModel({ bytes, json }: RequestBody, { upstreamModel }: Route): Uint8Array {
   const edits = json['model'] === upstreamModel ? [] : [{ path: ['model'], value: upstreamModel }]
