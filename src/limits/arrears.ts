@@ -45,7 +45,7 @@ export class Arrears {
     this.#open = new Map()
     await inGroups([...this.#told], async account => {
       const moves = [...account.moves].map(([key, move]) => ({ key, ...move }))
-      await shared.catchUp(account.markerKey, this.#nowUs() - account.sinceUs, moves)
+      await shared.buckets.catchUp(account.markerKey, this.#nowUs() - account.sinceUs, moves)
       this.#told.delete(account)
     })
   }

@@ -164,7 +164,7 @@ export class Limiter {
     const limits: LimitState[] = []
     const taken: Slot[] = []
     for (const slot of plan.slots) {
-      const result = await shared.take(slot)
+      const result = await shared.buckets.take(slot)
       this.#mirror(slot, result)
       limits.push(...limitStates(slot, result, 1))
       if (!result.allowed) {
@@ -291,7 +291,10 @@ function limitedBy({ slots }: Plan): Limited {
 /** All or none over two slots: the second one's refusal undoes the first. */
 async function takeBack(shared: GuardedBuckets, slot: Slot): Promise<void> {
   const adjustment = { markerKey: markerKey(slot, slot.id), buckets: corrections(slot, undefined) }
-  await Promise.allSettled([shared.adjust(adjustment), shared.release(slot.leaseKeys, slot.id)])
+  await Promise.allSettled([
+    shared.buckets.adjust(adjustment),
+    shared.buckets.release(slot.leaseKeys, slot.id),
+  ])
 }
 
 const CLOSED: LimitRefusal = {

@@ -70,9 +70,9 @@ export class OpenLeases {
     if (shared.isAway) return
     const calls = plan.slots.map(slot => {
       const deltas = correction(slot)
-      if (deltas.length === 0) return shared.release(slot.leaseKeys, plan.id)
+      if (deltas.length === 0) return shared.buckets.release(slot.leaseKeys, plan.id)
       const adjustment = { markerKey: markerKey(slot, plan.id), buckets: deltas }
-      return shared.finish(adjustment, slot.leaseKeys, plan.id)
+      return shared.buckets.finish(adjustment, slot.leaseKeys, plan.id)
     })
     const results = await Promise.allSettled(calls)
     if (results.every(({ status }) => status === 'fulfilled')) this.#forgive(plan.id)
@@ -91,7 +91,7 @@ export class OpenLeases {
     await inGroups([...members], ([key, ids]) => {
       // What was released while earlier calls were under way must not come to life again.
       const open = ids.filter(id => this.#open.has(id))
-      return open.length === 0 || shared.isAway ? undefined : shared.renew(key, open)
+      return open.length === 0 || shared.isAway ? undefined : shared.buckets.renew(key, open)
     })
   }
 

@@ -1,8 +1,7 @@
 import type { Clock } from '@/clock/clock.ts'
 import { type RedisConnection, RedisTimeout } from '@/redis/redis.ts'
-import type { Adjustment, BucketStore, Take, TakeResult } from './bucket.ts'
 import { Circuit } from './circuit.ts'
-import { type Move, RedisBuckets } from './token-bucket.ts'
+import { RedisBuckets } from './token-bucket.ts'
 
 /** `onLost` and `onBack` take turns; both are called once Redis has been given up, or taken back. */
 export interface GuardOptions {
@@ -16,15 +15,18 @@ export interface GuardOptions {
 }
 
 /** The buckets in Redis, and whether to ask them at all. */
-export class GuardedBuckets implements BucketStore {
-  readonly #buckets: RedisBuckets
+export class GuardedBuckets {
+  readonly buckets: RedisBuckets
+  /** The same for probes, of which the circuit asks itself how they went. */
+  readonly #probed: RedisBuckets
   readonly #circuit: Circuit
   readonly #options: GuardOptions
 
   constructor(options: GuardOptions) {
     const { redis, clock, onLost, onBack } = options
     this.#options = options
-    this.#buckets = new RedisBuckets(redis)
+    this.#probed = new RedisBuckets(redis)
+    this.buckets = new RedisBuckets(redis, call => this.#circuit.call(call))
     this.#circuit = new Circuit({
       clock,
       probe: () => this.#probe(),
@@ -57,33 +59,8 @@ export class GuardedBuckets implements BucketStore {
     return this.#circuit.underWay >= this.#options.maxInFlight
   }
 
-  take(take: Take): Promise<TakeResult> {
-    return this.#circuit.call(() => this.#buckets.take(take))
-  }
-
-  adjust(adjustment: Adjustment): Promise<boolean> {
-    return this.#circuit.call(() => this.#buckets.adjust(adjustment))
-  }
-
-  catchUp(markerKey: string, sinceUs: number, moves: readonly Move[]): Promise<void> {
-    return this.#circuit.call(() => this.#buckets.catchUp(markerKey, sinceUs, moves))
-  }
-
-  renew(key: string, ids: readonly string[]): Promise<void> {
-    return this.#circuit.call(() => this.#buckets.renew(key, ids))
-  }
-
-  release(keys: readonly string[], id: string): Promise<void> {
-    return this.#circuit.call(() => this.#buckets.release(keys, id))
-  }
-
-  /** An adjustment and a release in one call. */
-  finish(adjustment: Adjustment, leaseKeys: readonly string[], id: string): Promise<void> {
-    return this.#circuit.call(() => this.#buckets.finish(adjustment, leaseKeys, id))
-  }
-
   /** Writes, since a replica or a full Redis answers a PING as well. */
   #probe(): Promise<void> {
-    return this.#buckets.renew(`${this.#options.namespace}probe`, ['probe'])
+    return this.#probed.renew(`${this.#options.namespace}probe`, ['probe'])
   }
 }

@@ -20,6 +20,9 @@ export interface Move extends Delta {
   readonly burstUs: number
 }
 
+/** Makes a call to Redis, and may look at how it goes. */
+type Guard = <Answer>(call: () => Promise<Answer>) => Promise<Answer>
+
 /** What a sorted set can be asked to hold, for a limit that never refuses. */
 const UNLIMITED = Number.MAX_SAFE_INTEGER
 
@@ -32,9 +35,14 @@ const RENEW_CHUNK = 1_000
  */
 export class RedisBuckets implements BucketStore {
   readonly #steps: StepBatches
+  readonly #guard: Guard
 
-  /** `nowUs` takes the place of the clock of Redis; for tests that set the time. */
-  constructor(redis: RedisConnection, nowUs: () => number | '' = () => '') {
+  /**
+   * @param guard makes each call to Redis
+   * @param nowUs takes the place of the clock of Redis; for tests that set the time
+   */
+  constructor(redis: RedisConnection, guard: Guard = call => call(), nowUs: () => number | '' = () => '') {
+    this.#guard = guard
     this.#steps = new StepBatches(redis, SCRIPT, () => [
       nowUs(),
       LEASE_TTL_US,
@@ -46,7 +54,7 @@ export class RedisBuckets implements BucketStore {
 
   take({ id, buckets, leases }: Take): Promise<TakeResult> {
     const [first] = leases
-    return this.#steps.submit({
+    return this.#submit({
       key: first?.key ?? '',
       width: 3 + buckets.length + leases.length,
       write(place) {
@@ -70,7 +78,7 @@ export class RedisBuckets implements BucketStore {
   }
 
   adjust({ markerKey, buckets }: Adjustment): Promise<boolean> {
-    return this.#submit(markerKey, isDone, place => {
+    return this.#tell(markerKey, isDone, place => {
       const words: Word[] = ['adjust', place(markerKey)]
       for (const { key, deltaUs } of buckets) words.push(place(key), deltaUs)
       return words
@@ -82,7 +90,7 @@ export class RedisBuckets implements BucketStore {
    * filled up meanwhile. At most to where the bucket is empty. Once for each marker.
    */
   catchUp(markerKey: string, sinceUs: number, moves: readonly Move[]): Promise<void> {
-    return this.#submit(markerKey, nothing, place => [
+    return this.#tell(markerKey, nothing, place => [
       'catch_up',
       place(markerKey),
       sinceUs,
@@ -93,18 +101,16 @@ export class RedisBuckets implements BucketStore {
   async renew(key: string, ids: readonly string[]): Promise<void> {
     const chunks: (readonly string[])[] = []
     for (let at = 0; at < ids.length; at += RENEW_CHUNK) chunks.push(ids.slice(at, at + RENEW_CHUNK))
-    await Promise.all(
-      chunks.map(chunk => this.#submit(key, nothing, place => ['renew', place(key), ...chunk])),
-    )
+    await Promise.all(chunks.map(chunk => this.#tell(key, nothing, place => ['renew', place(key), ...chunk])))
   }
 
   release(keys: readonly string[], id: string): Promise<void> {
-    return this.#submit(keys[0] ?? '', nothing, place => ['release', id, ...keys.map(place)])
+    return this.#tell(keys[0] ?? '', nothing, place => ['release', id, ...keys.map(place)])
   }
 
   /** `adjust` and `release` in one step. The keys share one hash tag with the adjustment's. */
   finish({ markerKey, buckets }: Adjustment, leaseKeys: readonly string[], id: string): Promise<void> {
-    return this.#submit(markerKey, nothing, place => {
+    return this.#tell(markerKey, nothing, place => {
       const words: Word[] = ['finish', id, place(markerKey), buckets.length]
       for (const { key, deltaUs } of buckets) words.push(place(key), deltaUs)
       for (const key of leaseKeys) words.push(place(key))
@@ -113,8 +119,12 @@ export class RedisBuckets implements BucketStore {
   }
 
   /** A step that answers whether it did something now. */
-  #submit<Answer>(key: string, read: Step<Answer>['read'], write: Step<Answer>['write']): Promise<Answer> {
-    return this.#steps.submit({ key, width: 1, write, read })
+  #tell<Answer>(key: string, read: Step<Answer>['read'], write: Step<Answer>['write']): Promise<Answer> {
+    return this.#submit({ key, width: 1, write, read })
+  }
+
+  #submit<Answer>(step: Step<Answer>): Promise<Answer> {
+    return this.#guard(() => this.#steps.submit(step))
   }
 }
 

@@ -20,7 +20,7 @@ function listening(redis: RedisConnection) {
     calls.push(saidSteps(keys, args))
     return redis.run(script, keys, args)
   }
-  return { calls, store: new RedisBuckets({ ...redis, run }, () => NOW_US) }
+  return { calls, store: new RedisBuckets({ ...redis, run }, undefined, () => NOW_US) }
 }
 
 if (!hasRedisServer) {

@@ -25,7 +25,7 @@ if (server === undefined) {
   bucketContract('buckets in Redis', () => {
     let now = 1_700_000_000_000_000
     return {
-      store: new RedisBuckets(redis, () => now),
+      store: new RedisBuckets(redis, undefined, () => now),
       advanceUs: us => {
         now += us
       },
@@ -53,7 +53,7 @@ if (server === undefined) {
       function rig() {
         let now = 1_700_000_000_000_000
         const prefix = scope()
-        const store = new RedisBuckets(redis, () => now)
+        const store = new RedisBuckets(redis, undefined, () => now)
         const leases = [{ key: `${prefix}cc`, limit: 1 }]
         const ask = (id: string) => store.take({ ...take(prefix, id, tokens(prefix, 60, 60)), leases })
         const moveClock = (us: number) => {
@@ -92,7 +92,7 @@ if (server === undefined) {
 
     test('ends a request in one call: its buckets move once, its places are free whenever it is told', async () => {
       const prefix = scope()
-      const store = new RedisBuckets(redis, () => 1_700_000_000_000_000)
+      const store = new RedisBuckets(redis, undefined, () => 1_700_000_000_000_000)
       const single = (id: string) => ({
         ...take(prefix, id, requests(prefix, 60), tokens(prefix, 600, 100)),
         leases: [
@@ -121,7 +121,7 @@ if (server === undefined) {
       async function rig() {
         let now = 1_700_000_000_000_000
         const prefix = scope()
-        const store = new RedisBuckets(redis, () => now)
+        const store = new RedisBuckets(redis, undefined, () => now)
         const key = `${prefix}tpm`
         const burstUs = 60_000_000
         return {

@@ -75,7 +75,7 @@ export async function playOnBoth(redis: RedisConnection, seed: number, length: n
       now += us
     })
   }
-  const shared = await played(new RedisBuckets(redis, () => now))
+  const shared = await played(new RedisBuckets(redis, undefined, () => now))
   const local = await played(new LocalBuckets(() => now))
   return { shared, local }
 }
