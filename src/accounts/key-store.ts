@@ -29,33 +29,17 @@ export interface NewKey {
   hidden?: boolean
 }
 
-/** The only SQL for keys. What cannot be done is a Refusal. */
-export interface KeyStore {
-  /** The key itself is in this answer and nowhere else. */
-  createKey(input: NewKey): Promise<{ id: number; key: string }>
-  /** In order of id, revoked ones included, hidden ones not. */
-  listKeys(accountId: number): Promise<ApiKey[]>
-  /** `search` is a part of the name, or how the key begins. */
-  searchKeys(
-    part: Part & { accountId: number; status?: KeyStatus | undefined; search?: string | undefined },
-  ): Promise<ApiKey[]>
-  /** Undefined: there is none, or it is hidden. */
-  findKeyById(id: number): Promise<ApiKey | undefined>
-  /** The same, for nobody else to change until the end of the transaction. */
-  lockKey(id: number): Promise<ApiKey | undefined>
-  /** Of those that there are, hidden ones included. */
-  findKeyNames(ids: readonly number[]): Promise<{ id: number; name: string; lookup: string }[]>
-  renameKey(id: number, name: string): Promise<ApiKey>
-  /** For good; revoking twice is no error. */
-  revokeKey(id: number): Promise<ApiKey>
-  changeKeyLimits(id: number, changes: LimitChanges): Promise<ApiKey>
-  findKey(hash: Uint8Array): Promise<KeyRecord | undefined>
-  /** Notes that the keys were used just now. */
-  touchKeys(ids: readonly number[]): Promise<void>
+interface KeySearch extends Part {
+  accountId: number
+  status?: KeyStatus | undefined
+  search?: string | undefined
 }
 
+/** The only SQL for keys. What cannot be done is a Refusal. */
+export type KeyStore = ReturnType<typeof keyStore>
+
 /** Inside a transaction (`{ orm: tx }`) everything it does is a part of that. */
-export function keyStore(database: { orm: Rows }): KeyStore {
+export function keyStore(database: { orm: Rows }) {
   const { orm } = database
   let findKeyByHash: ReturnType<typeof prepareFindKey> | undefined
 
@@ -75,7 +59,8 @@ export function keyStore(database: { orm: Rows }): KeyStore {
   }
 
   return {
-    async createKey(input) {
+    /** The key itself is in this answer and nowhere else. */
+    async createKey(input: NewKey): Promise<{ id: number; key: string }> {
       const { key, lookup, hash } = mintKey()
       const row = {
         accountId: input.accountId,
@@ -98,7 +83,8 @@ export function keyStore(database: { orm: Rows }): KeyStore {
       if (created === undefined) throw new Error('insert returned nothing')
       return { id: created.id, key }
     },
-    async listKeys(accountId) {
+    /** In order of id, revoked ones included, hidden ones not. */
+    async listKeys(accountId: number): Promise<ApiKey[]> {
       await accountStore(database).findAccount(accountId)
       const rows = await orm
         .select()
@@ -107,7 +93,8 @@ export function keyStore(database: { orm: Rows }): KeyStore {
         .orderBy(asc(apiKey.id))
       return rows.map(toApiKey)
     },
-    async searchKeys({ accountId, before, limit, status, search }) {
+    /** `search` is a part of the name, or how the key begins. */
+    async searchKeys({ accountId, before, limit, status, search }: KeySearch): Promise<ApiKey[]> {
       const rows = await orm
         .select()
         .from(apiKey)
@@ -124,37 +111,42 @@ export function keyStore(database: { orm: Rows }): KeyStore {
         .limit(limit)
       return rows.map(toApiKey)
     },
-    async findKeyById(id) {
+    /** Undefined: there is none, or it is hidden. */
+    async findKeyById(id: number): Promise<ApiKey | undefined> {
       const [row] = await selectShown(id)
       return row && toApiKey(row)
     },
-    async lockKey(id) {
+    /** The same, for nobody else to change until the end of the transaction. */
+    async lockKey(id: number): Promise<ApiKey | undefined> {
       const [row] = await selectShown(id).for('update')
       return row && toApiKey(row)
     },
-    async findKeyNames(ids) {
+    /** Of those that there are, hidden ones included. */
+    async findKeyNames(ids: readonly number[]): Promise<{ id: number; name: string; lookup: string }[]> {
       if (ids.length === 0) return []
       return orm
         .select({ id: apiKey.id, name: apiKey.name, lookup: apiKey.lookup })
         .from(apiKey)
         .where(inArray(apiKey.id, [...ids]))
     },
-    renameKey: (id, name) => changeKey(id, { name }),
-    revokeKey: id =>
+    renameKey: (id: number, name: string) => changeKey(id, { name }),
+    /** For good; revoking twice is no error. */
+    revokeKey: (id: number) =>
       changeKey(id, { status: 'revoked', revokedAt: sql`coalesce(${apiKey.revokedAt}, now())` }),
-    async changeKeyLimits(id, changes) {
+    async changeKeyLimits(id: number, changes: LimitChanges): Promise<ApiKey> {
       const values = limitColumns(changes)
       if (Object.keys(values).length > 0) return changeKey(id, values)
       const [row] = await orm.select().from(apiKey).where(eq(apiKey.id, id))
       if (row === undefined) throw new Refusal(`There is no key ${id}`)
       return toApiKey(row)
     },
-    async findKey(hash) {
+    async findKey(hash: Uint8Array): Promise<KeyRecord | undefined> {
       findKeyByHash ??= prepareFindKey(orm)
       const [row] = await findKeyByHash.execute({ hash })
       return row === undefined ? undefined : toKeyRecord(row)
     },
-    async touchKeys(ids) {
+    /** Notes that the keys were used just now. */
+    async touchKeys(ids: readonly number[]): Promise<void> {
       if (ids.length === 0) return
       // One parameter: a statement can have 65,535, and more keys than that may be used in a minute.
       await orm

@@ -4,7 +4,7 @@ import { guardOf } from '@/db/guard.ts'
 import { inTime } from '@/db/in-time.ts'
 import { openListener } from '@/db/listener.ts'
 import type { Log } from '@/telemetry/log.ts'
-import { type Authenticate, type Authentication, authenticator } from './authenticate.ts'
+import { type Authentication, authenticator } from './authenticate.ts'
 import { keyCache } from './key-cache.ts'
 import { KEYS_CHANNEL } from './key-changes.ts'
 import { keyStore } from './key-store.ts'
@@ -23,14 +23,11 @@ export interface LiveKeysOptions {
   log: Log
 }
 
-/** The keys of a running server: as new as the database, and it knows when each was last used. */
-export interface LiveKeys {
-  authenticate: Authenticate
-  close(): Promise<void>
-}
-
-/** Begins to hear of changes. Fails if the database cannot be listened to. */
-export async function openLiveKeys({ database, clock, random, log }: LiveKeysOptions): Promise<LiveKeys> {
+/**
+ * The keys of a running server: as new as the database, and it knows when each was last used. Fails if the database
+ * cannot be listened to.
+ */
+export async function openLiveKeys({ database, clock, random, log }: LiveKeysOptions) {
   const keys = keyStore(database)
   const guard = guardOf(database, { clock, silenceMs: SILENCE_MS })
   const cache = keyCache({
@@ -61,7 +58,7 @@ export async function openLiveKeys({ database, clock, random, log }: LiveKeysOpt
     return answer
   }
   return {
-    authenticate: (presented: string) => {
+    authenticate(presented: string): Authentication | Promise<Authentication> {
       const answer = authenticate(presented)
       return answer instanceof Promise ? answer.then(note) : note(answer)
     },

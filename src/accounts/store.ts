@@ -27,49 +27,22 @@ export interface Part {
   limit: number
 }
 
+interface AccountSearch extends Part {
+  search?: string | undefined
+  status?: AccountStatus | undefined
+  asksToClose?: boolean | undefined
+}
+
 /** Where the addresses of those are who were erased; nobody's mail goes to `.invalid` (RFC 2606). */
 const ERASED = 'erased.invalid'
 
 const MODEL_MISSING = 'One of these models does not exist'
 
 /** The only SQL for accounts. What cannot be done is a Refusal. */
-export interface AccountStore {
-  createAccount(input: NewAccount): Promise<Account>
-  /** In order of id. */
-  listAccounts(): Promise<Account[]>
-  /** `search` is a part of the e-mail address, or an id. */
-  searchAccounts(
-    part: Part & {
-      search?: string | undefined
-      status?: AccountStatus | undefined
-      asksToClose?: boolean | undefined
-    },
-  ): Promise<Account[]>
-  findAccount(id: number): Promise<Account>
-  /** The account, which nobody else changes until the end of the transaction. */
-  lockAccount(id: number): Promise<Account>
-  findAccountByEmail(email: string): Promise<Account | undefined>
-  suspendAccount(id: number): Promise<Account>
-  resumeAccount(id: number): Promise<Account>
-  /** Revokes its keys with it; the balance, the entries and the receipts stay. */
-  closeAccount(id: number): Promise<Account>
-  /** Makes a closed one active again. Its keys stay revoked. */
-  reopenAccount(id: number): Promise<Account>
-  /** Takes the address out of a closed one, and what its keys were called and where they might be used. */
-  eraseHolder(id: number): Promise<Account>
-  /** Notes since when its holder asks for it to be closed; undefined: they do not any more. */
-  requestClosing(id: number, at: Date | undefined): Promise<Account>
-  changeLimits(id: number, changes: LimitChanges): Promise<Account>
-  /** Says whether content may be kept for the account; what is kept already stays until it expires. */
-  allowStore(id: number, allowed: boolean): Promise<Account>
-  /** Replaces the models given to the account. */
-  setModels(id: number, models: readonly string[]): Promise<Account>
-}
+export type AccountStore = ReturnType<typeof accountStore>
 
 /** Inside a transaction (`{ orm: tx }`) everything it does is a part of that. */
-export function accountStore(database: { orm: Rows }): AccountStore {
-  const { orm } = database
-
+export function accountStore({ orm }: { orm: Rows }) {
   async function findAccount(id: number): Promise<Account> {
     const [found] = await selectAccounts(orm, eq(account.id, id))
     return found ?? refuse(`There is no account ${id}`)
@@ -85,7 +58,7 @@ export function accountStore(database: { orm: Rows }): AccountStore {
   }
 
   return {
-    async createAccount(input) {
+    async createAccount(input: NewAccount): Promise<Account> {
       const email = readEmail(input.email) ?? refuse(`"${input.email}" is not an e-mail address`)
       const row = { email, onTrial: input.onTrial, storeAllowed: input.storeAllowed ?? true }
       const id = await orm
@@ -104,8 +77,10 @@ export function accountStore(database: { orm: Rows }): AccountStore {
         )
       return findAccount(id)
     },
+    /** In order of id. */
     listAccounts: () => selectAccounts(orm, undefined),
-    searchAccounts: ({ before, limit, search, status, asksToClose }) =>
+    /** `search` is a part of the e-mail address, or an id. */
+    searchAccounts: ({ before, limit, search, status, asksToClose }: AccountSearch) =>
       selectAccounts(
         orm,
         and(
@@ -117,31 +92,35 @@ export function accountStore(database: { orm: Rows }): AccountStore {
         limit,
       ),
     findAccount,
-    async lockAccount(id) {
+    /** The account, which nobody else changes until the end of the transaction. */
+    async lockAccount(id: number): Promise<Account> {
       await orm.select({ id: account.id }).from(account).where(eq(account.id, id)).for('update')
       return findAccount(id)
     },
-    async findAccountByEmail(email) {
+    async findAccountByEmail(email: string): Promise<Account | undefined> {
       const [found] = await selectAccounts(orm, eq(account.email, email.trim().toLowerCase()))
       return found
     },
-    suspendAccount: id => changeAccount(id, tx => setStatus(tx, id, 'suspended')),
-    resumeAccount: id => changeAccount(id, tx => setStatus(tx, id, 'active')),
-    closeAccount: id =>
+    suspendAccount: (id: number) => changeAccount(id, tx => setStatus(tx, id, 'suspended')),
+    resumeAccount: (id: number) => changeAccount(id, tx => setStatus(tx, id, 'active')),
+    /** Revokes its keys with it; the balance, the entries and the receipts stay. */
+    closeAccount: (id: number) =>
       changeAccount(id, async tx => {
         await setStatus(tx, id, 'closed')
         await tx.update(account).set({ closeRequestedAt: null }).where(eq(account.id, id))
         const working = and(eq(apiKey.accountId, id), eq(apiKey.status, 'active'))
         await tx.update(apiKey).set({ status: 'revoked', revokedAt: sql`now()` }).where(working)
       }),
-    reopenAccount: id =>
+    /** Makes a closed one active again. Its keys stay revoked. */
+    reopenAccount: (id: number) =>
       changeAccount(id, async tx => {
         if (isErased(await findAccount(id))) refuse(`Nobody knows whose account ${id} was: it was erased`)
         const closed = and(eq(account.id, id), eq(account.status, 'closed'))
         const changed = await tx.update(account).set({ status: 'active' }).where(closed).returning()
         if (changed.length === 0) refuse(`Account ${id} is not closed`)
       }),
-    eraseHolder: id =>
+    /** Takes the address out of a closed one, and what its keys were called and where they might be used. */
+    eraseHolder: (id: number) =>
       changeAccount(id, async tx => {
         const { status, balanceNano, pendingNano, ...found } = await findAccount(id)
         if (status !== 'closed') refuse(`Account ${id} is not closed`)
@@ -153,21 +132,24 @@ export function accountStore(database: { orm: Rows }): AccountStore {
         await tx.update(account).set({ email }).where(eq(account.id, id))
         await tx.update(apiKey).set({ name: '', allowIps: null }).where(eq(apiKey.accountId, id))
       }),
-    async requestClosing(id, at) {
+    /** Notes since when its holder asks for it to be closed; undefined: they do not any more. */
+    async requestClosing(id: number, at: Date | undefined): Promise<Account> {
       await orm
         .update(account)
         .set({ closeRequestedAt: at ?? null })
         .where(and(eq(account.id, id), ne(account.status, 'closed')))
       return findAccount(id)
     },
-    changeLimits: (id, changes) =>
+    changeLimits: (id: number, changes: LimitChanges) =>
       changeAccount(id, async tx => {
         const values = limitColumns(changes)
         if (Object.keys(values).length > 0) await tx.update(account).set(values).where(eq(account.id, id))
       }),
-    allowStore: (id, allowed) =>
+    /** Says whether content may be kept for the account; what is kept already stays until it expires. */
+    allowStore: (id: number, allowed: boolean) =>
       changeAccount(id, tx => tx.update(account).set({ storeAllowed: allowed }).where(eq(account.id, id))),
-    async setModels(id, models) {
+    /** Replaces the models given to the account. */
+    async setModels(id: number, models: readonly string[]): Promise<Account> {
       await findAccount(id)
       return changeAccount(id, async tx => {
         await tx.delete(accountModel).where(eq(accountModel.accountId, id))

@@ -7,28 +7,24 @@ export interface Recording {
   bodyBase64: string
 }
 
-/** The requests that asked to be recorded, the newest of them. */
-export interface Recordings {
-  all(): Recording[]
-  add(request: Request, body: Uint8Array): void
-  clear(): void
-}
-
 const MOST_RECORDINGS = 1000
 const SECRET_HEADERS = new Set(['authorization', 'x-api-key', 'x-goog-api-key', 'api-key', 'cookie'])
 
-/** Keeps the newest thousand requests. */
-export function createRecordings(): Recordings {
-  let kept: Recording[] = []
-  return {
-    all: () => kept,
-    add(request, body) {
-      kept.push(recordingOf(request, body))
-      if (kept.length > MOST_RECORDINGS) kept = kept.slice(-MOST_RECORDINGS)
-    },
-    clear() {
-      kept = []
-    },
+/** The requests that asked to be recorded, the newest thousand of them. */
+export class Recordings {
+  #kept: Recording[] = []
+
+  all(): readonly Recording[] {
+    return this.#kept
+  }
+
+  add(request: Request, body: Uint8Array): void {
+    this.#kept.push(recordingOf(request, body))
+    if (this.#kept.length > MOST_RECORDINGS) this.#kept.shift()
+  }
+
+  clear(): void {
+    this.#kept = []
   }
 }
 

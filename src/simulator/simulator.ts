@@ -1,6 +1,6 @@
 import type { DeliveryObserver, Sleep } from '@/simulator/delivery/delivery.ts'
 import { Answerer } from './answer.ts'
-import { createRecordings, type Recordings } from './recordings.ts'
+import { Recordings } from './recordings.ts'
 
 /** What tests set otherwise. */
 export interface SimulatorOptions {
@@ -38,7 +38,7 @@ export interface Simulator {
  * mistake in one of them cannot hide here. State per instance: the prompt cache, the recordings, the request counter.
  */
 export function createSimulator(options: SimulatorOptions = {}): Simulator {
-  const recordings = createRecordings()
+  const recordings = new Recordings()
   const counts = { started: 0, completed: 0, cancelled: 0, bytes: 0 }
   const stats = () => ({ active: counts.started - counts.completed - counts.cancelled, ...counts })
   const observer: DeliveryObserver = {

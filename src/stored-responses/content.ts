@@ -4,17 +4,7 @@ import type { SecretBox } from '@/secrets/secret-box.ts'
 import type { StoredEvent } from './stored-response.ts'
 
 /** Content as it lies in the database: packed, then sealed. Events repeat one another, so they shrink to a tenth. */
-export interface ContentBox {
-  seal(text: string): Uint8Array
-  open(sealed: Uint8Array): string
-  sealList(texts: readonly string[]): Uint8Array
-  openList(sealed: Uint8Array): string[]
-  sealEvents(events: readonly StoredEvent[]): Uint8Array
-  openEvents(sealed: Uint8Array): StoredEvent[]
-}
-
-/** Content compressed, then sealed. */
-export function contentBox(box: SecretBox): ContentBox {
+export function contentBox(box: SecretBox) {
   const seal = (text: string) => box.seal(zstdCompressSync(Buffer.from(text)))
   const open = (sealed: Uint8Array) => zstdDecompressSync(box.openBytes(sealed)).toString('utf8')
   const openList = (sealed: Uint8Array) =>
@@ -22,10 +12,10 @@ export function contentBox(box: SecretBox): ContentBox {
   return {
     seal,
     open,
-    sealList: texts => seal(JSON.stringify(texts)),
+    sealList: (texts: readonly string[]) => seal(JSON.stringify(texts)),
     openList,
-    sealEvents: events => seal(JSON.stringify(events.map(({ data }) => data))),
-    openEvents: sealed => openList(sealed).flatMap(readEvent),
+    sealEvents: (events: readonly StoredEvent[]) => seal(JSON.stringify(events.map(({ data }) => data))),
+    openEvents: (sealed: Uint8Array) => openList(sealed).flatMap(readEvent),
   }
 }
 

@@ -82,33 +82,10 @@ export interface VideoPage {
   hasMore: boolean
 }
 
-/** The only SQL of videos. Time is the database's. */
-export interface VideoStore {
-  /** Stores a new job and gives it the hold of its order, both or neither. */
-  add(job: VideoJob): Promise<void>
-  /** A job of this account that is not deleted. */
-  find(accountId: number, id: string): Promise<VideoJob | undefined>
-  /** A page of them by time, from the one after `after`. */
-  page(
-    accountId: number,
-    options: { after: string | undefined; limit: number; order: 'asc' | 'desc' },
-  ): Promise<VideoPage>
-  /** Takes a job to look at it: nobody else gets it meanwhile. Undefined: somebody has it, or nothing is left to see. */
-  lease(id: string): Promise<LeasedJob | undefined>
-  /** The same for jobs whose time has come. */
-  leaseDue(limit: number): Promise<LeasedJob[]>
-  /** Gives a job back that is not over; `lookInMs` is when it is due again. One that somebody else has closed meanwhile stays so. */
-  postpone(id: string, lookInMs: number, news?: VideoNews): Promise<void>
-  /** Closes a job whose money has been settled. The first who does says how it ended. */
-  close(id: string, news: VideoNews, money: Exclude<JobMoney, 'held'>): Promise<void>
-  /** Completes the result of the order with what it cost. False: that result is not written yet. */
-  bill(id: string, charge: Charge, extras: Extras): Promise<boolean>
-  /** Hides a job from its owner. */
-  hide(id: string): Promise<void>
-  /** Deletes jobs that ended long ago; the result is how many. Their money stays in the ledger. */
-  sweep(): Promise<number>
-  /** What a job is charged by; versions are kept for good. */
-  rates(version: bigint): Promise<Rates | undefined>
+interface VideoPart {
+  after: string | undefined
+  limit: number
+  order: 'asc' | 'desc'
 }
 
 /** A job that only this process looks at for now. */
@@ -137,8 +114,11 @@ const FIRST_LOOK_SECONDS = 3
 
 type Row = typeof videoJob.$inferSelect
 
+/** The only SQL of videos. Time is the database's. */
+export type VideoStore = ReturnType<typeof videoStore>
+
 /** The videos of all accounts. What belongs to their owners alone is sealed with `box`. */
-export function videoStore({ orm }: Pick<Database, 'orm'>, box: SecretBox): VideoStore {
+export function videoStore({ orm }: Pick<Database, 'orm'>, box: SecretBox) {
   const toJob = ({ leasedUntil: _, lookAt: __, deadline: ___, progress, ...row }: Row): VideoJob => ({
     ...row,
     percent: progress,
@@ -151,7 +131,7 @@ export function videoStore({ orm }: Pick<Database, 'orm'>, box: SecretBox): Vide
   })
   const seal = (content: VideoContent) => box.seal(JSON.stringify(content))
 
-  const lease = (which: SQL | undefined) =>
+  const lease = (which: SQL | undefined): Promise<LeasedJob[]> =>
     orm
       .update(videoJob)
       .set({ leasedUntil: inSeconds(LEASE_SECONDS) })
@@ -171,7 +151,8 @@ export function videoStore({ orm }: Pick<Database, 'orm'>, box: SecretBox): Vide
   })
 
   return {
-    async add(job) {
+    /** Stores a new job and gives it the hold of its order, both or neither. */
+    async add(job: VideoJob): Promise<void> {
       await orm.transaction(async tx => {
         await tx.insert(videoJob).values({
           ...job,
@@ -185,14 +166,16 @@ export function videoStore({ orm }: Pick<Database, 'orm'>, box: SecretBox): Vide
         )
       })
     },
-    async find(accountId, id) {
+    /** A job of this account that is not deleted. */
+    async find(accountId: number, id: string): Promise<VideoJob | undefined> {
       const [row] = await orm
         .select()
         .from(videoJob)
         .where(and(eq(videoJob.id, id), mineOf(accountId)))
       return row && toJob(row)
     },
-    async page(accountId, { after, limit, order }) {
+    /** A page of them by time, from the one after `after`. */
+    async page(accountId: number, { after, limit, order }: VideoPart): Promise<VideoPage> {
       const isAfter = order === 'asc' ? gt : lt
       const rows = await orm
         .select()
@@ -202,11 +185,13 @@ export function videoStore({ orm }: Pick<Database, 'orm'>, box: SecretBox): Vide
         .limit(limit + 1)
       return { jobs: rows.slice(0, limit).map(toJob), hasMore: rows.length > limit }
     },
-    async lease(id) {
+    /** Takes a job to look at it: nobody else gets it meanwhile. Undefined: somebody has it, or nothing is left to see. */
+    async lease(id: string): Promise<LeasedJob | undefined> {
       const [found] = await lease(eq(videoJob.id, id))
       return found
     },
-    leaseDue(limit) {
+    /** The same for jobs whose time has come. */
+    leaseDue(limit: number): Promise<LeasedJob[]> {
       const due = orm
         .select({ id: videoJob.id })
         .from(videoJob)
@@ -216,7 +201,8 @@ export function videoStore({ orm }: Pick<Database, 'orm'>, box: SecretBox): Vide
         .for('update', { skipLocked: true })
       return lease(inArray(videoJob.id, due))
     },
-    async postpone(id, lookInMs, news) {
+    /** Gives a job back that is not over; `lookInMs` is when it is due again. One that somebody else has closed meanwhile stays so. */
+    async postpone(id: string, lookInMs: number, news?: VideoNews): Promise<void> {
       await orm
         .update(videoJob)
         .set({
@@ -226,16 +212,19 @@ export function videoStore({ orm }: Pick<Database, 'orm'>, box: SecretBox): Vide
         })
         .where(isOpen(id))
     },
-    async close(id, news, money) {
+    /** Closes a job whose money has been settled. The first who does says how it ended. */
+    async close(id: string, news: VideoNews, money: Exclude<JobMoney, 'held'>): Promise<void> {
       await orm
         .update(videoJob)
         .set({ ...newsOf(news), money, endedAt: sqlText`now()`, leasedUntil: null })
         .where(isOpen(id))
     },
-    async hide(id) {
+    /** Hides a job from its owner. */
+    async hide(id: string): Promise<void> {
       await orm.update(videoJob).set({ deletedAt: sqlText`now()` }).where(eq(videoJob.id, id))
     },
-    async bill(id, charge, extras) {
+    /** Completes the result of the order with what it cost. False: that result is not written yet. */
+    async bill(id: string, charge: Charge, extras: Extras): Promise<boolean> {
       const rows = await orm
         .update(exchange)
         .set({
@@ -249,7 +238,8 @@ export function videoStore({ orm }: Pick<Database, 'orm'>, box: SecretBox): Vide
         .returning({ id: exchange.id })
       return rows.length > 0
     },
-    sweep() {
+    /** Deletes jobs that ended long ago; the result is how many. Their money stays in the ledger. */
+    sweep(): Promise<number> {
       const old = orm
         .select({ id: videoJob.id })
         .from(videoJob)
@@ -266,7 +256,8 @@ export function videoStore({ orm }: Pick<Database, 'orm'>, box: SecretBox): Vide
           .returning({ id: videoJob.id }),
       )
     },
-    async rates(version) {
+    /** What a job is charged by; versions are kept for good. */
+    async rates(version: bigint): Promise<Rates | undefined> {
       return (await readVersion(orm, version))?.rates
     },
   }

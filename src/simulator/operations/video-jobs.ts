@@ -17,22 +17,12 @@ export interface VideoJob {
   refused: boolean
 }
 
-/** The videos of one simulator; each look moves one on. */
-export interface VideoJobs {
-  start(job: VideoJob): VideoJob
-  /** A 404 when there is none. */
-  find(id: string): VideoJob
-  /** Finds a job and moves it on. */
-  look(id: string): VideoJob
-  remove(id: string): void
-  all(): VideoJob[]
-}
-
 const MOST_JOBS = 1000
 
-/** Jobs in memory, the oldest forgotten first. */
-export function createVideoJobs(): VideoJobs {
+/** The videos of one simulator, in memory, the oldest forgotten first. */
+export function createVideoJobs() {
   const jobs = new Map<string, VideoJob>()
+  /** A 404 when there is none. */
   const find = (id: string): VideoJob => {
     const job = jobs.get(id)
     if (job === undefined) throw new Failure(404, `Video with id '${id}' not found.`, { code: 'not_found' })
@@ -40,17 +30,18 @@ export function createVideoJobs(): VideoJobs {
   }
   return {
     find,
-    start(job) {
+    start(job: VideoJob): VideoJob {
       jobs.set(job.id, job)
       dropOldest(jobs, MOST_JOBS)
       return job
     },
-    look(id) {
+    /** Finds a job and moves it on. */
+    look(id: string): VideoJob {
       const job = find(id)
       job.looks++
       return job
     },
-    remove(id) {
+    remove(id: string): void {
       find(id)
       jobs.delete(id)
     },

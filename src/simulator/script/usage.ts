@@ -15,12 +15,6 @@ export interface InputCount {
 /** How a vendor caches: by itself when the prompt is long, at the caller's marks only, or both. */
 export type CachePolicy = 'implicit' | 'marks' | 'implicit-and-marks'
 
-/** The prompts that a vendor remembers. */
-export interface PromptCache {
-  /** Counts the prompt and remembers its prefixes, so that the next prompt with the same start reads them. */
-  count(prompt: Prompt, policy: CachePolicy): InputCount
-}
-
 const MEDIA_TOKENS = 85
 /** Prompts below this are never cached by themselves. */
 const IMPLICIT_FROM = 1024
@@ -33,11 +27,12 @@ export function countPrompt(prompt: Prompt): number {
   return prompt.segments.reduce((sum, segment) => sum + tokensOf(segment), 0)
 }
 
-/** A cache in memory that forgets its oldest prefixes; one per simulator, so that tests do not see one another. */
-export function createPromptCache(): PromptCache {
+/** The prompts that a vendor remembers: a cache in memory that forgets its oldest prefixes; one per simulator, so that tests do not see one another. */
+export function createPromptCache() {
   const seen = new Set<string>()
   return {
-    count(prompt, policy) {
+    /** Counts the prompt and remembers its prefixes, so that the next prompt with the same start reads them. */
+    count(prompt: Prompt, policy: CachePolicy): InputCount {
       const total = countPrompt(prompt)
       const marked = policy !== 'implicit' && prompt.segments.some(segment => segment.mark !== undefined)
       const implicit = policy !== 'marks' && total >= IMPLICIT_FROM
