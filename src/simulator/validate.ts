@@ -1,6 +1,6 @@
 import { isJsonObject, type JsonObject, type JsonValue } from '@/json/json.ts'
 import { Failure } from './failure.ts'
-import type { OfferedTool } from './prompt.ts'
+import { addText, type OfferedTool, type Prompt } from './prompt.ts'
 
 /** A function name at OpenAI. */
 const OPENAI_NAME = /^[a-zA-Z0-9_-]{1,64}$/
@@ -36,6 +36,11 @@ export function requireArray(value: JsonValue | undefined, param: string): JsonV
   return Array.isArray(value) ? value : refuseType(param, 'an array of objects', value)
 }
 
+/** The objects of an array, each with its name in errors: `tools[0]`. */
+export function requireObjects(values: readonly JsonValue[], param: string): [JsonObject, string][] {
+  return values.map((value, index) => [requireObject(value, `${param}[${index}]`), `${param}[${index}]`])
+}
+
 /** The same for an array that may not be empty. */
 export function requireFilled(value: JsonValue | undefined, param: string): JsonValue[] {
   const values = requireArray(value, param)
@@ -55,6 +60,32 @@ export function requireOpenaiName(value: JsonValue | undefined, param: string): 
     `Invalid '${param}': string does not match pattern. Expected a string that matches the pattern '^[a-zA-Z0-9_-]+$' and is at most 64 characters long.`,
     param,
   )
+}
+
+/** The type of a part of a message, which has to be one of `kinds`. */
+export function requireKind(part: JsonObject, param: string, kinds: readonly string[]): string {
+  const type = requireString(part['type'], `${param}.type`)
+  if (kinds.includes(type)) return type
+  return refuseOpenai(
+    `Invalid value: '${type}'. Supported values are: ${kinds.map(kind => `'${kind}'`).join(', ')}.`,
+    `${param}.type`,
+  )
+}
+
+/** Reads the content of a message, text or parts, into segments and returns the text. */
+export function readContent(
+  content: JsonValue | undefined,
+  param: string,
+  prompt: Prompt,
+  readPart: (part: JsonObject, param: string) => string | undefined,
+): string {
+  if (typeof content === 'string') {
+    addText(prompt, content)
+    return content
+  }
+  if (!Array.isArray(content)) return refuseType(param, 'a string or an array of parts', content)
+  const texts = requireObjects(content, param).map(([part, place]) => readPart(part, place))
+  return texts.filter(text => text !== undefined).join('\n')
 }
 
 /** An optional number inside its bounds; `null` counts as absent, as at OpenAI. */

@@ -1,10 +1,13 @@
 import { asString, isJsonObject, type JsonObject } from '@/json/json.ts'
 import { addMedium, addText, type Prompt } from '@/simulator/prompt.ts'
 import {
+  readContent,
   refuseOpenai,
   refuseType,
   requireFilled,
+  requireKind,
   requireObject,
+  requireObjects,
   requireOpenaiName,
   requireString,
 } from '@/simulator/validate.ts'
@@ -14,13 +17,11 @@ export function readMessages(body: JsonObject, prompt: Prompt): void {
   const messages = requireFilled(body['messages'], 'messages')
   let unanswered: string[] = []
   let callers: string[] = []
-  for (const [index, value] of messages.entries()) {
-    const param = `messages[${index}]`
-    const message = requireObject(value, param)
+  for (const [message, param] of requireObjects(messages, 'messages')) {
     const role = message['role']
     if (role === 'tool') {
       unanswered = answerCall(message, callers, unanswered, param)
-      prompt.toolResults.push(readContent(message, param, prompt, TEXT_ONLY))
+      prompt.toolResults.push(readParts(message, param, prompt, TEXT_ONLY))
       continue
     }
     if (unanswered.length > 0) refuseUnanswered(unanswered)
@@ -59,13 +60,11 @@ function readAssistant(message: JsonObject, param: string, prompt: Prompt): stri
   const calls =
     message['tool_calls'] === undefined ? [] : requireFilled(message['tool_calls'], `${param}.tool_calls`)
   const says = message['content'] !== undefined && message['content'] !== null
-  if (says) readContent(message, param, prompt, ['text', 'refusal'])
+  if (says) readParts(message, param, prompt, ['text', 'refusal'])
   const excused = calls.length > 0 || isJsonObject(message['function_call']) || isJsonObject(message['audio'])
   if (!says && !excused && typeof message['refusal'] !== 'string')
     refuseType(`${param}.content`, 'a string', message['content'] ?? null)
-  return calls.map((call, index) =>
-    readCall(requireObject(call, `${param}.tool_calls[${index}]`), `${param}.tool_calls[${index}]`, prompt),
-  )
+  return requireObjects(calls, `${param}.tool_calls`).map(([call, place]) => readCall(call, place, prompt))
 }
 
 function readCall(call: JsonObject, param: string, prompt: Prompt): string {
@@ -97,14 +96,14 @@ function readCall(call: JsonObject, param: string, prompt: Prompt): string {
 function readOther(message: JsonObject, param: string, prompt: Prompt): void {
   switch (message['role']) {
     case 'user':
-      prompt.lastUserText = readContent(message, param, prompt, USER_PARTS) || prompt.lastUserText
+      prompt.lastUserText = readParts(message, param, prompt, USER_PARTS) || prompt.lastUserText
       return
     case 'system':
     case 'developer':
-      readContent(message, param, prompt, TEXT_ONLY)
+      readParts(message, param, prompt, TEXT_ONLY)
       return
     case 'function':
-      prompt.toolResults = [readContent(message, param, prompt, TEXT_ONLY)]
+      prompt.toolResults = [readParts(message, param, prompt, TEXT_ONLY)]
       return
     default:
       refuseOpenai(
@@ -117,30 +116,15 @@ function readOther(message: JsonObject, param: string, prompt: Prompt): void {
 const TEXT_ONLY = ['text']
 const USER_PARTS = ['text', 'image_url', 'input_audio', 'file', 'video_url']
 
-/** Reads a message's content into segments and returns its text. */
-function readContent(message: JsonObject, param: string, prompt: Prompt, kinds: string[]): string {
-  const content = message['content']
-  if (typeof content === 'string') {
-    addText(prompt, content)
-    return content
-  }
-  if (!Array.isArray(content)) return refuseType(`${param}.content`, 'a string or an array of parts', content)
-  if (content.length === 0)
-    refuseOpenai(`Invalid '${param}.content': empty array.`, `${param}.content`, 'empty_array')
-  const texts = content.map((value, index) =>
-    readPart(requireObject(value, `${param}.content[${index}]`), `${param}.content[${index}]`, prompt, kinds),
-  )
-  return texts.filter(text => text !== undefined).join('\n')
+function readParts({ content }: JsonObject, param: string, prompt: Prompt, kinds: string[]): string {
+  const place = `${param}.content`
+  if (Array.isArray(content) && content.length === 0)
+    refuseOpenai(`Invalid '${place}': empty array.`, place, 'empty_array')
+  return readContent(content, place, prompt, (part, at) => readPart(part, at, prompt, kinds))
 }
 
 function readPart(part: JsonObject, param: string, prompt: Prompt, kinds: string[]): string | undefined {
-  const type = asString(part['type']) ?? ''
-  if (!kinds.includes(type)) {
-    refuseOpenai(
-      `Invalid value: '${type}'. Supported values are: ${kinds.map(kind => `'${kind}'`).join(', ')}.`,
-      `${param}.type`,
-    )
-  }
+  const type = requireKind(part, param, kinds)
   const mark =
     isJsonObject(part['prompt_cache_breakpoint']) || isJsonObject(part['cache_control']) ? '5m' : undefined
   if (type === 'text' || type === 'refusal') {

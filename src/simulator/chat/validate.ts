@@ -9,6 +9,7 @@ import {
   refuseOpenai,
   requireFilled,
   requireObject,
+  requireObjects,
   requireOpenaiName,
   requireString,
   strictSchemaFault,
@@ -78,9 +79,7 @@ function readSampling(body: JsonObject, prompt: Prompt): void {
 function readTools(body: JsonObject): OfferedTool[] {
   const tools = body['tools'] === undefined ? [] : requireFilled(body['tools'], 'tools')
   const legacy = asArray(body['functions']).map(tool => ({ type: 'function', function: tool }))
-  return [...tools, ...legacy].map((value, index) =>
-    readTool(requireObject(value, `tools[${index}]`), `tools[${index}]`),
-  )
+  return requireObjects([...tools, ...legacy], 'tools').map(([tool, param]) => readTool(tool, param))
 }
 
 function readTool(tool: JsonObject, param: string): OfferedTool {

@@ -3,10 +3,12 @@ import { Failure } from '@/simulator/failure.ts'
 import { addMedium, addText, type Prompt } from '@/simulator/prompt.ts'
 import { checkSignature } from '@/simulator/script/signature.ts'
 import {
+  readContent,
   refuseOpenai,
   refuseType,
   requireArray,
-  requireObject,
+  requireKind,
+  requireObjects,
   requireOpenaiName,
   requireString,
 } from '@/simulator/validate.ts'
@@ -30,8 +32,7 @@ export function readInput(input: JsonValue | undefined, prompt: Prompt): void {
   }
   if (!Array.isArray(input)) return refuseType('input', 'a string or an array of items', input)
   const reading: Reading = { prompt, calls: new Map(), outputs: new Set() }
-  for (const [index, value] of input.entries())
-    readItem(requireObject(value, `input[${index}]`), `input[${index}]`, reading)
+  for (const [item, param] of requireObjects(input, 'input')) readItem(item, param, reading)
   for (const id of reading.calls.keys()) {
     if (!reading.outputs.has(id)) refuseOpenai(`No tool output found for function call ${id}.`, 'input')
   }
@@ -92,7 +93,7 @@ function readMessage(item: JsonObject, param: string, prompt: Prompt): void {
     role === 'assistant'
       ? ['output_text', 'refusal']
       : ['input_text', 'input_image', 'input_file', 'input_audio']
-  const text = readContent(item['content'], `${param}.content`, kinds, prompt)
+  const text = readParts(item['content'], `${param}.content`, kinds, prompt)
   if (role === 'user' && text !== '') prompt.lastUserText = text
   if (role === 'assistant') prompt.toolResults = []
 }
@@ -134,7 +135,7 @@ function readOutput(
     refuseOpenai(`No tool call found for ${kind} output with call_id ${id}.`, 'input')
   outputs.add(id)
   prompt.toolResults.push(
-    readContent(item['output'], `${param}.output`, ['input_text', 'input_image', 'input_file'], prompt),
+    readParts(item['output'], `${param}.output`, ['input_text', 'input_image', 'input_file'], prompt),
   )
 }
 
@@ -148,27 +149,12 @@ function requireCallId(item: JsonObject, param: string): string {
   )
 }
 
-/** Reads text or parts into segments and returns the text. */
-function readContent(content: JsonValue | undefined, param: string, kinds: string[], prompt: Prompt): string {
-  if (typeof content === 'string') {
-    addText(prompt, content)
-    return content
-  }
-  if (!Array.isArray(content)) return refuseType(param, 'a string or an array of parts', content)
-  const texts = content.map((value, index) =>
-    readPart(requireObject(value, `${param}[${index}]`), `${param}[${index}]`, kinds, prompt),
-  )
-  return texts.filter(text => text !== undefined).join('\n')
+function readParts(content: JsonValue | undefined, param: string, kinds: string[], prompt: Prompt): string {
+  return readContent(content, param, prompt, (part, at) => readPart(part, at, kinds, prompt))
 }
 
 function readPart(part: JsonObject, param: string, kinds: string[], prompt: Prompt): string | undefined {
-  const type = requireString(part['type'], `${param}.type`)
-  if (!kinds.includes(type)) {
-    refuseOpenai(
-      `Invalid value: '${type}'. Supported values are: ${kinds.map(kind => `'${kind}'`).join(', ')}.`,
-      `${param}.type`,
-    )
-  }
+  const type = requireKind(part, param, kinds)
   const mark = isJsonObject(part['prompt_cache_breakpoint']) ? '5m' : undefined
   if (type === 'input_text' || type === 'output_text' || type === 'refusal') {
     const field = type === 'refusal' ? 'refusal' : 'text'

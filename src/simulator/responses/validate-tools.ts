@@ -3,7 +3,7 @@ import { addText, type OfferedTool, type Prompt } from '@/simulator/prompt.ts'
 import {
   readFunction,
   requireArray,
-  requireObject,
+  requireObjects,
   requireOpenaiName,
   requireString,
 } from '@/simulator/validate.ts'
@@ -11,9 +11,8 @@ import {
 /** Adds the tools of the request, or of an item that brings more of them. */
 export function addTools(value: JsonValue | undefined, param: string, prompt: Prompt): void {
   if (value === undefined || value === null) return
-  for (const [index, entry] of requireArray(value, param).entries()) {
-    const tool = requireObject(entry, `${param}[${index}]`)
-    prompt.tools.push(...offeredIn(tool, `${param}[${index}]`, undefined))
+  for (const [tool, place] of requireObjects(requireArray(value, param), param)) {
+    prompt.tools.push(...offeredIn(tool, place, undefined))
     addText(prompt, JSON.stringify(tool))
   }
 }
@@ -30,9 +29,7 @@ function offeredIn(tool: JsonObject, param: string, namespace: string | undefine
     case 'namespace': {
       const name = requireOpenaiName(tool['name'], `${param}.name`)
       const members = requireArray(tool['tools'], `${param}.tools`)
-      return members.flatMap((member, index) =>
-        offeredIn(requireObject(member, `${param}.tools[${index}]`), `${param}.tools[${index}]`, name),
-      )
+      return requireObjects(members, `${param}.tools`).flatMap(([member, at]) => offeredIn(member, at, name))
     }
     default:
       return []
