@@ -50,6 +50,30 @@ describe('a call that is forced', () => {
     }
   })
 
+  const other = { type: 'function', function: { name: 'g' } }
+  const allowed = { mode: 'required', tools: [named] }
+  test.each<[Format, JsonObject, string]>([
+    [CHAT, { tools: [other], tool_choice: named }, 'tool_choice'],
+    [CHAT, { tools: [other], tool_choice: { type: 'allowed_tools', allowed_tools: allowed } }, 'tool_choice'],
+    [MESSAGES, { tools: [{ name: 'g' }], tool_choice: { type: 'tool', name: 'f' } }, 'tool_choice'],
+    [
+      GEMINI,
+      {
+        tools: [{ functionDeclarations: [{ name: 'g' }] }],
+        toolConfig: { functionCallingConfig: { mode: 'ANY', allowedFunctionNames: ['f'] } },
+      },
+      'toolConfig.functionCallingConfig',
+    ],
+  ])(
+    'of a tool that callers of %s do not offer is refused, whatever the upstream: %j',
+    (from, body, field) => {
+      const hi = { messages: asked, max_tokens: 99, contents: [{ parts: [{ text: 'hi' }] }] }
+      for (const to of FORMATS) {
+        if (to !== from) expect(() => lower(from, to, { ...hi, ...body })).toThrow(refusal(field))
+      }
+    },
+  )
+
   test('is a loss where Gemini has the tool and cannot be made to call it', () => {
     const body = { input: 'hi', tools: [{ type: 'web_search' }], tool_choice: 'required' }
     expect(lower(RESPONSES, GEMINI, body)).toMatchObject({

@@ -15,7 +15,7 @@ import { compose, type StreamMachine } from '@/generation/machine.ts'
 import type { Citation, Part } from '@/generation/part.ts'
 import type { GenerationRequest } from '@/generation/request.ts'
 import type { ThinkTags } from '@/generation/think-tags.ts'
-import type { ClientTool } from '@/generation/tool.ts'
+import type { ClientTool, Tool } from '@/generation/tool.ts'
 import type { JsonObject, JsonValue } from '@/json/json.ts'
 import { emulateStop, unwrapOutputTool } from './emulation.ts'
 import { splitThinkTags } from './think-tags.ts'
@@ -104,6 +104,7 @@ export function lowerCount(
 function lower(request: GenerationRequest, codec: Codec, target: Target, functionToolsOnly: boolean) {
   refuseKeptState(request, codec)
   refuseComputer(request, codec, functionToolsOnly)
+  refuseMissingTool(request)
   const hosted = functionToolsOnly ? dropHostedTools(request, () => false) : { request, losses: [] }
   const keepsCustom = !functionToolsOnly && codec.takesCustomTools(target)
   const { request: lowered, table } = lowerTools(hosted.request, codec.toolNames, keepsCustom)
@@ -151,6 +152,21 @@ function refuseComputer({ tools }: GenerationRequest, codec: Codec, functionTool
     if (tool.format !== codec.format || functionToolsOnly)
       throw unsayable('tools', `holds '${tool.wireType}', which the model behind this name does not have`)
   }
+}
+
+/** A call that is forced of a tool which is not among those offered: no upstream could make it. */
+function refuseMissingTool({ tools, toolChoice: choice }: GenerationRequest): void {
+  if (tools.length === 0) return
+  const forced = choice?.type === 'allowed' && choice.mode === 'required' ? choice.tools : []
+  const named = choice?.type === 'tool' && typeof choice.kind === 'string' ? [choice] : forced
+  if (named.length === 0 || named.some(({ name }) => tools.some(tool => isCalled(tool, name)))) return
+  throw unsayable('toolChoice', 'names a tool that is not among the tools')
+}
+
+/** A server's tools are called by their type, their name or their server's label. */
+function isCalled(tool: Tool, name: string): boolean {
+  if (tool.type !== 'hosted') return tool.name === name
+  return [tool.wireType, tool.wire['name'], tool.wire['server_label']].includes(name)
 }
 
 /** The inverse steps in the inverse order; the caller's stop sequences are looked for in what the caller sees. */
