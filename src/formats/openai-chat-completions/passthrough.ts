@@ -24,9 +24,8 @@ function edits({ json, texts }: PassedBody, passage: Passage): JsonEdit[] {
   const { target, stream, outputLimit, withoutReasoning, lose } = passage
   const vendor = vendorTraits(target.vendor)
   const found = modelEdits(json, target.model)
-  const reasoningField = withoutReasoning ? undefined : vendor.reasoningField
-  if (reasoningField !== 'reasoning_content') {
-    const thoughts = reasoningEdits(json, texts, reasoningField)
+  if (withoutReasoning || vendor.isStrict) {
+    const thoughts = reasoningEdits(json, texts, withoutReasoning ? undefined : vendor.reasoningField)
     if (thoughts.isLossy) lose('reasoningHistory')
     found.push(...thoughts.edits)
   }
@@ -58,7 +57,8 @@ const THOUGHTS = ['reasoning_content', 'reasoning', 'reasoning_details', 'thinki
 
 /**
  * Puts the thoughts of earlier turns into the field in which the vendor takes them, or takes them out: clients send them
- * as `reasoning_content`, whatever they came as, and some vendors refuse what they do not know.
+ * as `reasoning_content`, whatever they came as, or as another vendor wrote them, and some vendors refuse what they do not
+ * know.
  */
 function reasoningEdits(json: JsonObject, texts: Texts, field: VendorTraits['reasoningField']) {
   let isLossy = false
@@ -68,9 +68,9 @@ function reasoningEdits(json: JsonObject, texts: Texts, field: VendorTraits['rea
     const found = named
       .filter(name => name !== field)
       .map((name): JsonEdit => ({ path: ['messages', place, name], remove: true }))
-    if (field !== undefined && named.includes(field)) return found
-    const text = asString(message?.['reasoning_content'])
-    if (field !== undefined && text !== undefined) {
+    if (field !== undefined && (message?.[field] ?? null) !== null) return found
+    const text = asString(message?.['reasoning_content']) || asString(message?.['reasoning'])
+    if (field !== undefined && text) {
       return [...found, { path: ['messages', place, field], value: texts.whole(text) }]
     }
     isLossy ||= named.some(name => message?.[name] !== null && message?.[name] !== '')

@@ -11,6 +11,8 @@ export interface VendorTraits {
   isOpenrouter: boolean
   /** Tool calls of the history must come with reasoning_content, if only an empty one. */
   needsReasoning: boolean
+  /** It refuses fields of messages that it does not know. */
+  isStrict: boolean
   /** The field of a message in which it takes thoughts back; undefined: it refuses them. */
   reasoningField: 'reasoning_content' | 'reasoning' | undefined
   /** The efforts that all of its models know at most, weakest first; undefined when nothing is known. */
@@ -87,6 +89,7 @@ export function vendorTraits(vendor: string): VendorTraits {
     isOpenai: isOpenaiItself,
     isOpenrouter: /(?:^|\.)openrouter(?:\.ai)?$/.test(host),
     needsReasoning: /(?:^|\.)(?:moonshot|deepseek)\.(?:ai|cn|com)$|^(?:moonshot|deepseek)$/.test(host),
+    isStrict: strict !== undefined,
     reasoningField: strict === undefined ? 'reasoning_content' : strict.reasoningField,
     efforts: strict?.efforts,
     refuses: new Set(isOpenaiItself ? ['topK'] : (strict?.refuses ?? [])),

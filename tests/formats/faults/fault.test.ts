@@ -134,6 +134,8 @@ describe('reasoning that the upstream did not make, or takes none back of', () =
     ],
     ['messages[3].reasoning: reasoning is not supported with this model', null],
     ["Unknown parameter: 'messages[1].reasoning_content'.", 'unknown_parameter'],
+    ["Extra inputs are not permitted, field: 'messages[8].reasoning', value: 'I think'", null],
+    ["Extra inputs are not permitted, field: 'messages[5].reasoning_details'", null],
   ])('is told by %j and the code %p', (message, code) => {
     expect(decodeFault(400, JSON.stringify({ error: { message, code } })).foreignReasoning).toBe(true)
   })
@@ -161,6 +163,7 @@ describe('reasoning that the upstream did not make, or takes none back of', () =
     [400, 'The `reasoning_content` in the thinking mode must be passed back to the API.'],
     [400, "'reasoning_effort' is not supported with this model"],
     [400, 'messages.2: reasoning_effort is not supported'],
+    [400, "Extra inputs are not permitted, field: 'messages[3].tool_name'"],
   ])('is not what %d %j is about', (status, message) => {
     expect(decodeFault(status, JSON.stringify({ error: { message } })).foreignReasoning).toBe(false)
   })
