@@ -1,5 +1,5 @@
 import type { Clock } from '@/clock/clock.ts'
-import { type Health, pool, type Timings } from '@/routing/health/health.ts'
+import { type Health, pool } from '@/routing/health/health.ts'
 import type { Outcome } from '@/routing/health/outcome.ts'
 import { type Affinity, type ConversationTraits, chainName, conversationName } from './affinity.ts'
 import type { Concurrency } from './concurrency.ts'
@@ -26,7 +26,7 @@ export interface Selection extends Order {
 /** A place on a channel, taken for one attempt. */
 export interface Attempt {
   /** Reports how it went (`HealthTicket`). */
-  report(outcome: Outcome, timings?: Timings): void
+  report(outcome: Outcome, firstByteMs?: number): void
   /** Gives the place back, once the attempt and its stream are over, however they ended. A second call does nothing. */
   release(): void
 }
@@ -63,17 +63,14 @@ export class Selector {
   /**
    * Begins an attempt. Undefined if the channel filled up, or another request took the probe, since the order was
    * made: then the next candidate's turn has come.
+   * @param isLastResort whether it is begun though the candidate is paused
    */
-  begin(
-    candidate: Candidate,
-    requestId: string,
-    options: { lastResort?: boolean } = {},
-  ): Attempt | undefined {
+  begin(candidate: Candidate, requestId: string, isLastResort = false): Attempt | undefined {
     const { health, concurrency } = this.#options
     const { route, key } = candidate
     const { channel, upstreamModel } = route
     if (!concurrency.acquire(channel, requestId)) return undefined
-    const ticket = options.lastResort
+    const ticket = isLastResort
       ? health.beginAnyway(channel, key, upstreamModel)
       : health.begin(channel, key, upstreamModel)
     const release = () => concurrency.release(channel, requestId)

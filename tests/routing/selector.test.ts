@@ -66,7 +66,7 @@ describe('an attempt', () => {
     first?.release()
     expect(selector.begin(candidate, 'two')).toBeUndefined()
     expect(concurrency.running(route.channel)).toBe(0)
-    expect(selector.begin(candidate, 'two', { lastResort: true })).toBeDefined()
+    expect(selector.begin(candidate, 'two', true)).toBeDefined()
   })
 })
 

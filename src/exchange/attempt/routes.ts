@@ -71,14 +71,14 @@ export async function overCandidates<P extends Prepared, T>(
   const { record, model } = admitted
   const { selector } = admitted.gateway
   const selection = selector.select(admitted.routes, admitted.traits)
-  const lastResort = selection.ready.length === 0
-  let candidates: readonly Candidate[] = lastResort ? selection.paused.slice(0, 1) : selection.ready
+  const isLastResort = selection.ready.length === 0
+  let candidates: readonly Candidate[] = isLastResort ? selection.paused.slice(0, 1) : selection.ready
   let failure: GatewayError | undefined
   for (let attempts = 0; attempts < MAX_ATTEMPTS; ) {
     const [candidate, ...others] = candidates
     if (candidate === undefined) break
     candidates = others
-    const place = selector.begin(candidate, record.id, { lastResort })
+    const place = selector.begin(candidate, record.id, isLastResort)
     if (place === undefined) continue
     attempts += 1
     admitted.recallRefusal?.(candidate)
@@ -174,7 +174,7 @@ class AttemptReport {
   health(outcome: Outcome): void {
     if (outcome.kind === 'ok' && this.#isHealthy) return
     this.#isHealthy = outcome.kind === 'ok'
-    this.#place.report(outcome, { firstByteMs: this.#gateway.clock.elapsed() - this.#begunAt })
+    this.#place.report(outcome, this.#gateway.clock.elapsed() - this.#begunAt)
   }
 
   /** To the breakers, the metrics and the record, once the attempt is over. */

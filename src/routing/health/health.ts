@@ -5,19 +5,14 @@ import { Breaker, type BreakerView, READY, type Signal, type Standing, type Tick
 import { type Outcome, signalsOf } from './outcome.ts'
 import type { BreakerOpening, HealthSharing } from './sharing.ts'
 
-/** What an attempt took. */
-export interface Timings {
-  /** From sending until the first output. */
-  firstByteMs?: number | undefined
-}
-
 /** An attempt that was let through. */
 export interface HealthTicket {
   /**
    * Takes in how it went: once when the first output came or the attempt failed, and again if it failed after its
    * first output. An attempt that never tells counts for nothing; a lost probe is given up after a while.
+   * @param firstByteMs from sending until the first output
    */
-  report: (outcome: Outcome, timings?: Timings) => void
+  report: (outcome: Outcome, firstByteMs?: number) => void
 }
 
 /** The health of a channel and its keys, for the console and /metrics. Holds no secret. */
@@ -121,7 +116,7 @@ export class Health {
     let channelTicket = ticketOf(this.#entries.get(channelSubject(channel.id)), plain)
     let keyTicket = ticketOf(this.#entries.get(ofKey), plain)
     return {
-      report: (outcome, timings) => {
+      report: (outcome, firstByteMs) => {
         const toldAt = this.#options.clock.elapsed()
         const signals = signalsOf(outcome)
         const entry = this.#entry(channelSubject(channel.id), channel.baseUrl)
@@ -134,7 +129,7 @@ export class Health {
         channelTicket = plain
         keyTicket = plain
         modelTicket = plain
-        if (outcome.kind === 'ok' && timings?.firstByteMs !== undefined) observe(entry, timings.firstByteMs)
+        if (outcome.kind === 'ok' && firstByteMs !== undefined) observe(entry, firstByteMs)
       },
     }
   }
@@ -217,30 +212,22 @@ export class Health {
   }
 
   #entry(subject: number, address: string): Entry {
-    const found = this.#entries.get(subject)
-    if (found !== undefined) {
-      if (found.address === UNKNOWN) found.address = address
-      return found
-    }
-    const entry = { breaker: new Breaker(this.#options.random), address, firstByteMs: undefined }
-    this.#entries.set(subject, entry)
-    dropOldest(this.#entries, MAX_ENTRIES)
-    return entry
+    return (
+      seenAt(address, this.#entries.get(subject)) ?? kept(this.#entries, subject, this.#newEntry(address))
+    )
   }
 
   #modelEntry(channelId: number, keyId: number | undefined, model: string, address: string) {
     const ofKey = keySubject(channelId, keyId)
     const name = modelName(ofKey, model)
-    const found = this.#models.get(name)
-    if (found !== undefined) {
-      if (found.address === UNKNOWN) found.address = address
-      return found
-    }
-    const breaker = new Breaker(this.#options.random)
-    const entry = { breaker, address, firstByteMs: undefined, ofKey, model }
-    this.#models.set(name, entry)
-    dropOldest(this.#models, MAX_ENTRIES)
-    return entry
+    return (
+      seenAt(address, this.#models.get(name)) ??
+      kept(this.#models, name, { ...this.#newEntry(address), ofKey, model })
+    )
+  }
+
+  #newEntry(address: string): Entry {
+    return { breaker: new Breaker(this.#options.random), address, firstByteMs: undefined }
   }
 
   #refusedModels(key: number): { model: string; breaker: BreakerView }[] {
@@ -257,6 +244,17 @@ export class Health {
 /** The address of a breaker that is only known from another process. */
 const UNKNOWN = ''
 const UNTOUCHED = new Breaker(() => 0)
+
+function seenAt<Seen extends Entry>(address: string, entry: Seen | undefined): Seen | undefined {
+  if (entry?.address === UNKNOWN) entry.address = address
+  return entry
+}
+
+function kept<Name, Kept extends Entry>(entries: Map<Name, Kept>, name: Name, entry: Kept): Kept {
+  entries.set(name, entry)
+  dropOldest(entries, MAX_ENTRIES)
+  return entry
+}
 
 function worse(one: Standing, other: Standing): Standing {
   if (one.kind === 'paused' && other.kind === 'paused') return one.until >= other.until ? one : other

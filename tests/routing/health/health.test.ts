@@ -23,7 +23,7 @@ function underTest(options: { sharing?: ReturnType<ReturnType<typeof inProcessSh
     health,
     openings,
     attempt: (channel: Channel, position: number, outcome: Outcome, firstByteMs?: number, model = MODEL) =>
-      health.beginAnyway(channel, channel.keys[position], model).report(outcome, { firstByteMs }),
+      health.beginAnyway(channel, channel.keys[position], model).report(outcome, firstByteMs),
     standing: (channel: Channel, position = 0, model = MODEL) =>
       health.standing(channel, channel.keys[position], model).kind,
   }
