@@ -16,11 +16,7 @@ export type Pass = PassProof
 
 class PassProof {
   /** Makes the type one of its own: no object but those made here has it. */
-  readonly #isProof = true
-
-  get isProof(): boolean {
-    return this.#isProof
-  }
+  protected readonly isProof = true
 }
 
 /** The upstream client as exchanges have it: it asks for the pass of the request. */

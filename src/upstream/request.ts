@@ -16,7 +16,7 @@ export interface UpstreamRequest {
    */
   attempt: AbortController
   /** Which pool of connections it goes over (connection-pools.ts); undefined: the first. */
-  pool?: number
+  pool?: number | undefined
   /** Whether redirects are followed, as downloads need it; the key goes to the channel's own origin alone. */
   followsRedirects?: boolean
 }

@@ -19,8 +19,8 @@ export interface Sender {
 }
 
 /** What is sent where. */
-export interface Sending<P extends Sendable> {
-  preparation: P
+export interface Sending {
+  preparation: Sendable
   candidate: Pick<Candidate, 'route' | 'key'>
   /** Which pool of connections it goes over; undefined: the first. */
   pool?: number
@@ -33,7 +33,7 @@ export interface Sending<P extends Sendable> {
  */
 export async function send(
   { gateway, pass }: Sender,
-  { preparation, candidate, pool = 0 }: Sending<Sendable>,
+  { preparation, candidate, pool }: Sending,
   attempt: AbortController,
 ): Promise<Response> {
   const { call, body, headers, followsRedirects = false } = preparation
@@ -65,9 +65,9 @@ export async function send(
  * are read natively in one go and never go through a JavaScript stream.
  * @throws GatewayError that says whether another route could do better, and whatever else `read` does
  */
-export async function fetchWhole<P extends Sendable, Answer>(
+export async function fetchWhole<Answer>(
   sender: Sender & { interruption: Interruption },
-  sending: Sending<P>,
+  sending: Sending,
   read: (bytes: Uint8Array, headers: Headers) => Answer,
 ): Promise<Answer> {
   const { gateway, interruption } = sender

@@ -3,7 +3,6 @@ import type { RequestBody } from '@/exchange/admission/body.ts'
 import { requestAgain } from '@/exchange/admission/request-bytes.ts'
 import type { CallFacts, ConversationCall } from '@/exchange/call.ts'
 import { runExchange } from '@/exchange/exchange.ts'
-import type { ExchangeRecord } from '@/exchange/record.ts'
 import { errorResponse } from '@/exchange/relay/reply.ts'
 import { type JsonObject, parseObject } from '@/json/json.ts'
 import { compactionItem, summaryOf } from './compaction-item.ts'
@@ -39,7 +38,11 @@ async function compactBy(
     state: {
       async resolve(body, record) {
         seen.body = Buffer.from(body.bytes)
-        const opened = await openCompaction(gateway, record, body)
+        const opened = await openTurn(gateway, record, {
+          body,
+          fields: readReference(body.json),
+          purpose: 'compact',
+        })
         seen.turn = opened.turn
         return opened.body
       },
@@ -50,10 +53,6 @@ async function compactBy(
     response: turn === undefined || !response.ok ? response : await finish(gateway, response, turn),
     body,
   }
-}
-
-function openCompaction(gateway: ResponseGateway, record: ExchangeRecord, body: RequestBody) {
-  return openTurn(gateway, record, { body, fields: readReference(body.json), purpose: 'compact' })
 }
 
 /** A vendor's own compaction as it is; a model's answer as one of ours. */
