@@ -1,6 +1,6 @@
 import { unsayable, unsayableMedia } from '@/formats/invalid.ts'
 import type { Losses } from '@/formats/losses.ts'
-import { mediaTypeOfData } from '@/formats/media/magic.ts'
+import { mediaTypeOfData } from '@/formats/media/media-type.ts'
 import type { MediaPart } from '@/generation/part.ts'
 import { type JsonObject, present } from '@/json/json.ts'
 import { marked } from './cache-marks.ts'

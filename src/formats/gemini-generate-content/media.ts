@@ -2,9 +2,9 @@ import { unsayable } from '@/formats/invalid.ts'
 import type { Losses } from '@/formats/losses.ts'
 import { standardBase64 } from '@/formats/media/base64.ts'
 import { parseDataUri } from '@/formats/media/data-uri.ts'
-import { mediaTypeOfData } from '@/formats/media/magic.ts'
+import { mediaTypeOfData, mediaTypeOfName } from '@/formats/media/media-type.ts'
 import { type MediaPart, type MediaSource, mediaPart } from '@/generation/part.ts'
-import { asObject, asString, isJsonObject, isKeyOf, type JsonObject, present } from '@/json/json.ts'
+import { asObject, asString, isJsonObject, type JsonObject, present } from '@/json/json.ts'
 import type { ModelTraits } from './models.ts'
 import { FORMAT, type WirePart } from './wire.ts'
 
@@ -17,7 +17,7 @@ export function decodeMedia(part: JsonObject): MediaPart | undefined {
   }
   if (!isJsonObject(file)) return undefined
   const uri = asString(file['fileUri']) ?? ''
-  const type = asString(file['mimeType']) ?? typeByExtension(uri)
+  const type = asString(file['mimeType']) ?? mediaTypeOfName(uri)
   return media(file, urlSource(uri), VIDEO_SITE.test(uri) ? 'video' : kindOfType(type))
 }
 
@@ -112,7 +112,7 @@ export function canFetch(url: string, { fetchesUrls }: MediaDestination['traits'
 }
 
 function fileData(uri: string, mediaType: string | undefined): WirePart {
-  return { fileData: present({ mimeType: mediaType ?? typeByExtension(uri), fileUri: uri }) }
+  return { fileData: present({ mimeType: mediaType ?? mediaTypeOfName(uri), fileUri: uri }) }
 }
 
 const DEFAULT_TYPE: Record<MediaPart['kind'], string> = {
@@ -120,25 +120,4 @@ const DEFAULT_TYPE: Record<MediaPart['kind'], string> = {
   document: 'application/pdf',
   audio: 'audio/wav',
   video: 'video/mp4',
-}
-
-const EXTENSIONS = {
-  jpg: 'image/jpeg',
-  jpeg: 'image/jpeg',
-  png: 'image/png',
-  gif: 'image/gif',
-  webp: 'image/webp',
-  heic: 'image/heic',
-  pdf: 'application/pdf',
-  txt: 'text/plain',
-  mp3: 'audio/mp3',
-  wav: 'audio/wav',
-  mp4: 'video/mp4',
-  mov: 'video/mov',
-  webm: 'video/webm',
-} as const
-
-function typeByExtension(uri: string): string | undefined {
-  const extension = /\.([a-z0-9]+)(?:[?#]|$)/i.exec(uri)?.[1]?.toLowerCase()
-  return isKeyOf(EXTENSIONS, extension) ? EXTENSIONS[extension] : undefined
 }

@@ -1,5 +1,6 @@
 import { invalidRequest } from '@/formats/invalid.ts'
-import { locateMedia } from '@/formats/media/data-uri.ts'
+import { locateMedia, parseDataUri } from '@/formats/media/data-uri.ts'
+import { mediaTypeOfFile } from '@/formats/media/media-type.ts'
 import {
   type CacheMark,
   type MediaPart,
@@ -76,24 +77,20 @@ function decodeFile(part: JsonObject, path: string): MediaPart {
   const id = asString(file?.['file_id'])
   const data = asString(file?.['file_data'])
   if (id === undefined && data === undefined) throw invalidRequest(`${path}.file`, 'has neither data nor id')
-  const located = data === undefined ? storedFile(id ?? '') : locateFile(data)
-  return mediaPart({
-    kind: 'document',
-    ...located,
-    filename: asString(file?.['filename']),
-    cache: cacheMark(part),
-  })
+  const filename = asString(file?.['filename'])
+  const located = data === undefined ? storedFile(id ?? '') : locateFile(data, filename)
+  return mediaPart({ kind: 'document', ...located, filename, cache: cacheMark(part) })
 }
 
 function storedFile(id: string): Pick<MediaPart, 'source'> {
   return { source: { type: 'file-id', id, format: FORMAT } }
 }
 
-/** The API also takes the bytes without the data URI around them; only PDF is documented. */
-function locateFile(data: string): Pick<MediaPart, 'mediaType' | 'source'> {
-  const located = locateMedia(data)
-  const isLocated = located.source.type === 'base64' || /^https?:\/\//i.test(data)
-  return isLocated ? located : { mediaType: 'application/pdf', source: { type: 'base64', data } }
+/** The API also takes the bytes without the data URI around them. */
+function locateFile(data: string, filename: string | undefined): Pick<MediaPart, 'mediaType' | 'source'> {
+  if (/^https?:\/\//i.test(data)) return locateMedia(data)
+  const { mediaType, base64 } = parseDataUri(data) ?? { mediaType: undefined, base64: data }
+  return { mediaType: mediaTypeOfFile(mediaType, base64, filename), source: { type: 'base64', data: base64 } }
 }
 
 function decodeVideo(part: JsonObject, path: string): MediaPart {

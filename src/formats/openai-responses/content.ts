@@ -1,4 +1,5 @@
 import { locateMedia, parseDataUri } from '@/formats/media/data-uri.ts'
+import { mediaTypeOfFile } from '@/formats/media/media-type.ts'
 import { phaseSignature } from '@/formats/signatures/phase.ts'
 import {
   type CacheMark,
@@ -137,10 +138,11 @@ function decodeAudio(part: JsonObject): MediaPart | undefined {
 /** Where the bytes of a part are, in the ways that the API has for it. */
 type Located = Pick<MediaPart, 'mediaType' | 'source'>
 
-function inlined({ file_data: data }: JsonObject): Located | undefined {
+function inlined({ file_data: data, filename }: JsonObject): Located | undefined {
   if (typeof data !== 'string' || data === '') return undefined
-  const { mediaType, base64 } = parseDataUri(data) ?? { mediaType: 'application/pdf', base64: data }
-  return { mediaType, source: { type: 'base64', data: base64 } }
+  const { mediaType, base64 } = parseDataUri(data) ?? { mediaType: undefined, base64: data }
+  const type = mediaTypeOfFile(mediaType, base64, asString(filename))
+  return { mediaType: type, source: { type: 'base64', data: base64 } }
 }
 
 function addressed(url: JsonValue | undefined): Located | undefined {

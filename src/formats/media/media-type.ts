@@ -1,0 +1,53 @@
+import { isKeyOf } from '@/json/json.ts'
+
+/** How the base64 of what comes without a media type begins. */
+const MAGIC: readonly (readonly [string, string])[] = [
+  ['/9j/', 'image/jpeg'],
+  ['iVBORw0KGgo', 'image/png'],
+  ['R0lGOD', 'image/gif'],
+  ['UklGR', 'image/webp'],
+  ['JVBERi', 'application/pdf'],
+  ['SUQz', 'audio/mp3'],
+]
+
+/** The media type that the first bytes of data show; undefined where they show none that is known. */
+export function mediaTypeOfData(base64: string): string | undefined {
+  return MAGIC.find(([start]) => base64.startsWith(start))?.[1]
+}
+
+/** By the end of a name or an address. */
+const EXTENSIONS = {
+  jpg: 'image/jpeg',
+  jpeg: 'image/jpeg',
+  png: 'image/png',
+  gif: 'image/gif',
+  webp: 'image/webp',
+  heic: 'image/heic',
+  pdf: 'application/pdf',
+  txt: 'text/plain',
+  md: 'text/markdown',
+  csv: 'text/csv',
+  html: 'text/html',
+  json: 'application/json',
+  mp3: 'audio/mp3',
+  wav: 'audio/wav',
+  mp4: 'video/mp4',
+  mov: 'video/mov',
+  webm: 'video/webm',
+} as const
+
+/** The media type that a file's name or address shows; undefined where it shows none that is known. */
+export function mediaTypeOfName(name: string): string | undefined {
+  const extension = /\.([a-z0-9]+)(?:[?#]|$)/i.exec(name)?.[1]?.toLowerCase()
+  return isKeyOf(EXTENSIONS, extension) ? EXTENSIONS[extension] : undefined
+}
+
+/** The media type of a file whose caller says none, or one that says nothing; a PDF where nothing else tells. */
+export function mediaTypeOfFile(
+  declared: string | undefined,
+  base64: string,
+  filename: string | undefined,
+): string {
+  if (declared !== undefined && declared !== 'application/octet-stream') return declared
+  return mediaTypeOfName(filename ?? '') ?? mediaTypeOfData(base64) ?? declared ?? 'application/pdf'
+}

@@ -1,0 +1,38 @@
+import { expect, test } from 'bun:test'
+import { CODECS } from '@/formats/registry.ts'
+import { FORMATS } from '@/generation/format.ts'
+
+const [CHAT, RESPONSES] = FORMATS
+const base64 = (text: string) => Buffer.from(text).toString('base64')
+
+test.each([
+  ['by its name, where it is bare base64', { filename: 'a.csv', file_data: base64('a,b') }, 'text/csv'],
+  [
+    'by its first bytes, where its name says nothing',
+    { filename: 'a', file_data: base64('%PDF-1.4') },
+    'application/pdf',
+  ],
+  ['as a PDF, where nothing tells', { file_data: base64('who knows') }, 'application/pdf'],
+  [
+    'by its name, where its caller calls it a stream of bytes',
+    { filename: 'README.md', file_data: `data:application/octet-stream;base64,${base64('# A')}` },
+    'text/markdown',
+  ],
+  [
+    'as its caller says',
+    { filename: 'a.csv', file_data: `data:text/plain;base64,${base64('a,b')}` },
+    'text/plain',
+  ],
+])("a file of OpenAI's formats is known %s", (_, file, mediaType) => {
+  const chat = { messages: [{ role: 'user', content: [{ type: 'file', file }] }] }
+  const responses = { input: [{ role: 'user', content: [{ type: 'input_file', ...file }] }] }
+  const data = file.file_data.split(',').at(-1)
+  const part = { type: 'media', kind: 'document', mediaType, source: { type: 'base64', data } }
+  for (const [format, body] of [
+    [CHAT, chat],
+    [RESPONSES, responses],
+  ] as const) {
+    const { turns } = CODECS[format].decodeRequest(body, { model: 'm', stream: false })
+    expect(turns[0]?.parts[0]).toMatchObject(part)
+  }
+})
