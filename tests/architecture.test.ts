@@ -44,16 +44,9 @@ const EXCHANGE_ROWS: readonly (readonly string[])[] = [
   ['pass.ts'],
   ['billing'],
   ['admission'],
-  ['failure.ts'],
-  [
-    'record.ts',
-    'interruption.ts',
-    'open-exchanges.ts',
-    'answer-queue.ts',
-    'watchdog.ts',
-    'exchange-store.ts',
-  ],
-  ['exchange-notes.ts'],
+  ['failure.ts', 'exchange-store.ts'],
+  ['exchange-columns.ts', 'exchange-notes.ts'],
+  ['record.ts', 'interruption.ts', 'open-exchanges.ts', 'answer-queue.ts', 'watchdog.ts'],
 ]
 
 /** The same within formats/: wire formats do not see one another, so that one can be read, added or left out alone. */

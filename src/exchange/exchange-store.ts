@@ -1,10 +1,11 @@
 import type { Database } from '@/db/connect.ts'
-import type { ExchangeRow } from '@/db/exchange-row.ts'
 import { isDataError } from '@/db/sql-error.ts'
 import { storable } from '@/json/well-formed.ts'
 import type { Log } from '@/telemetry/log.ts'
 import type { Metrics } from '@/telemetry/metrics.ts'
+import { columnsOf, USUAL } from './exchange-columns.ts'
 import type { ExchangeNotes, NotedRow } from './exchange-notes.ts'
+import type { ExchangeRecord } from './record.ts'
 
 /** Rows in one statement. */
 const MAX_BATCH = 500
@@ -44,8 +45,8 @@ export class ExchangeWriter {
   }
 
   /** Notes a result; what this returns has it stored. */
-  take(row: ExchangeRow): () => void {
-    const noted = { id: row.id, text: storable(JSON.stringify(toColumns(row))) }
+  take(record: ExchangeRecord, totalMs: number): () => void {
+    const noted = { id: record.id, text: storable(JSON.stringify(columnsOf(record, totalMs))) }
     this.#notes?.add(noted)
     return () => this.#enqueue(noted)
   }
@@ -154,80 +155,3 @@ async function insert({ sql }: Database, rows: readonly NotedRow[]): Promise<voi
     ${json}::text::json)
     on conflict do nothing`
 }
-
-/** What a row has where its JSON names no value; every other column is null there. */
-const USUAL = JSON.stringify({
-  streamed: false,
-  cache_read: 0,
-  cache_write5m: 0,
-  cache_write1h: 0,
-  reasoning: 0,
-  audio_input: 0,
-  audio_output: 0,
-  server_tools: {},
-  losses: [],
-} satisfies Partial<Record<SnakeCase<keyof ExchangeRow>, unknown>>)
-
-/**
- * A row by the names of its columns; amounts as text, which JSON has no integers for. What is as usual is undefined,
- * which JSON leaves out: most rows are half as long.
- */
-function toColumns(row: ExchangeRow) {
-  return {
-    id: row.id,
-    account_id: row.accountId,
-    key_id: row.keyId,
-    model: row.model ?? undefined,
-    channel: row.channel ?? undefined,
-    channel_format: row.channelFormat ?? undefined,
-    surface: row.surface,
-    streamed: row.streamed || undefined,
-    input_uncached: row.inputUncached,
-    cache_read: row.cacheRead || undefined,
-    cache_write5m: row.cacheWrite5m || undefined,
-    cache_write1h: row.cacheWrite1h || undefined,
-    output_text: row.outputText,
-    reasoning: row.reasoning || undefined,
-    audio_input: row.audioInput || undefined,
-    audio_output: row.audioOutput || undefined,
-    server_tools: isEmpty(row.serverTools ?? {}) ? undefined : row.serverTools,
-    extras: row.extras ?? undefined,
-    usage_source: row.usageSource,
-    price_version: row.priceVersion?.toString(),
-    service_tier: row.serviceTier ?? undefined,
-    cost_nano: row.costNano?.toString(),
-    cost_pico: row.costPico ?? undefined,
-    status: row.status,
-    end_state: row.endState,
-    error_code: row.errorCode ?? undefined,
-    started_at: isoTime(row.startedAt),
-    first_byte_ms: row.firstByteMs ?? undefined,
-    total_ms: row.totalMs,
-    attempts: row.attempts,
-    losses: row.losses?.length === 0 ? undefined : row.losses,
-  } satisfies Record<SnakeCase<keyof ExchangeRow>, unknown>
-}
-
-function isEmpty(record: object): boolean {
-  for (const _ in record) return false
-  return true
-}
-
-let second = Number.NaN
-let upToSecond = ''
-
-/** toISOString, of times that are mostly in the same second, which is written once. */
-function isoTime(time: Date): string {
-  const ms = time.getTime()
-  const its = Math.floor(ms / 1000)
-  if (its !== second) {
-    second = its
-    upToSecond = new Date(its * 1000).toISOString().slice(0, -4)
-  }
-  return `${upToSecond}${String(ms - its * 1000).padStart(3, '0')}Z`
-}
-
-/** The name of a column, as the schema derives it from the name of a field. */
-type SnakeCase<Name extends string> = Name extends `${infer First}${infer Rest}`
-  ? `${First extends Uppercase<First> ? (First extends Lowercase<First> ? First : `_${Lowercase<First>}`) : First}${SnakeCase<Rest>}`
-  : ''

@@ -2,8 +2,8 @@ import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { endedRecord } from '#tests/support/ended-record.ts'
 import { type TestDatabase, testDatabase } from '#tests/support/stores/database.ts'
-import type { ExchangeRow } from '@/db/exchange-row.ts'
 import { openExchangeNotes } from '@/exchange/exchange-notes.ts'
 import { ExchangeWriter } from '@/exchange/exchange-store.ts'
 import { createLog } from '@/telemetry/log.ts'
@@ -21,40 +21,6 @@ beforeAll(async () => {
 afterAll(async () => {
   await database.close()
   rmSync(root, { recursive: true, force: true })
-})
-
-const rowOf = (id: string): ExchangeRow => ({
-  id,
-  accountId: 1,
-  keyId: 2,
-  model: 'a "model" \\ é',
-  channel: null,
-  channelFormat: null,
-  surface: 'chat',
-  streamed: true,
-  inputUncached: 1,
-  cacheRead: 0,
-  cacheWrite5m: 0,
-  cacheWrite1h: 0,
-  outputText: 4,
-  reasoning: 0,
-  audioInput: 0,
-  audioOutput: 0,
-  serverTools: {},
-  extras: null,
-  usageSource: 'reported',
-  priceVersion: 1n,
-  costNano: 5n,
-  costPico: '5000',
-  status: 200,
-  endState: 'complete',
-  errorCode: null,
-  startedAt: new Date(0),
-  firstByteMs: null,
-  totalMs: 1,
-  attempts: 1,
-  losses: [],
-  serviceTier: null,
 })
 
 function openWriter(directory: string, sql = database.sql) {
@@ -85,10 +51,10 @@ test('what a killed process had not stored, charged or not yet, is stored by the
   const directory = join(root, 'killed')
   const first = openWriter(directory)
   const [stored = '', waiting = '', charging = ''] = newIds(3)
-  first.take(rowOf(stored))()
+  first.take(endedRecord(stored), 1)()
   await first.flush()
-  first.take(rowOf(waiting))()
-  first.take(rowOf(charging))
+  first.take(endedRecord(waiting), 1)()
+  first.take(endedRecord(charging), 1)
   await Promise.resolve()
   const left = leave(directory)
   expect(await storedOf([stored, waiting, charging])).toEqual([stored])
@@ -105,8 +71,8 @@ test('of two results that were left of one exchange the later is stored', async 
   const directory = join(root, 'twice')
   const [id = ''] = newIds(1)
   const dead = openWriter(directory)
-  dead.take(rowOf(id))
-  dead.take({ ...rowOf(id), totalMs: 2 })
+  dead.take(endedRecord(id), 1)
+  dead.take(endedRecord(id), 2)
   await Promise.resolve()
   const next = openWriter(leave(directory))
   await next.adopt(onward)
@@ -120,7 +86,7 @@ test('what was left in many files is stored, and none is begun once it is to sto
   const ids = newIds(20)
   for (const id of ids) {
     const dead = openWriter(`${directory}-${id}`)
-    dead.take(rowOf(id))
+    dead.take(endedRecord(id), 1)
     await Promise.resolve()
     for (const name of readdirSync(`${directory}-${id}`)) {
       if (!name.endsWith('.exchanges')) continue
@@ -145,7 +111,7 @@ test('what a process could not store before it stopped is stored by the next', a
   })
   const ids = newIds(2)
   const first = openWriter(directory, away)
-  for (const id of ids) first.take(rowOf(id))()
+  for (const id of ids) first.take(endedRecord(id), 1)()
   await first.close()
   expect(await storedOf(ids)).toEqual([])
   const next = openWriter(directory)
@@ -159,7 +125,7 @@ test('what a killed neighbour left is stored beside the work of a process that n
   const directory = join(root, 'neighbours')
   const [left = '', own = ''] = newIds(2)
   const dead = openWriter(`${directory}-dead`)
-  dead.take(rowOf(left))
+  dead.take(endedRecord(left), 1)
   await Promise.resolve()
   const held = Promise.withResolvers<void>()
   // Its own batches do not come back; what was left goes through.
@@ -170,7 +136,7 @@ test('what a killed neighbour left is stored beside the work of a process that n
     },
   })
   const busy = openWriter(leave(`${directory}-dead`), sql)
-  busy.take(rowOf(own))()
+  busy.take(endedRecord(own), 1)()
   await busy.adopt(onward)
   expect(await storedOf([left, own])).toEqual([left])
   held.resolve()
@@ -182,7 +148,7 @@ test('what was left stays where it is while the database cannot take it', async 
   const directory = join(root, 'away')
   const [id = ''] = newIds(1)
   const dead = openWriter(`${directory}-dead`)
-  dead.take(rowOf(id))
+  dead.take(endedRecord(id), 1)
   await Promise.resolve()
   const left = leave(`${directory}-dead`)
   let isAway = true
@@ -203,10 +169,10 @@ test('what another process has is left alone, and what was written in part ends 
   const directory = join(root, 'torn')
   const alive = openWriter(directory)
   const [theirs = '', whole = ''] = newIds(2)
-  alive.take(rowOf(theirs))
+  alive.take(endedRecord(theirs), 1)
   await Promise.resolve()
   const other = openWriter(`${directory}-2`)
-  other.take(rowOf(whole))
+  other.take(endedRecord(whole), 1)
   await Promise.resolve()
   const left = leave(`${directory}-2`)
   const page = readdirSync(left).find(name => Bun.file(join(left, name)).size > 0) ?? ''

@@ -1,8 +1,11 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { inArray } from 'drizzle-orm'
+import { callerBy, endedRecord } from '#tests/support/ended-record.ts'
 import { type TestDatabase, testDatabase } from '#tests/support/stores/database.ts'
 import { exchange } from '@/db/schema.ts'
+import { GatewayError } from '@/errors/gateway-error.ts'
 import { ExchangeWriter } from '@/exchange/exchange-store.ts'
+import type { ExchangeRecord } from '@/exchange/record.ts'
 import { createLog } from '@/telemetry/log.ts'
 import { createMetrics } from '@/telemetry/metrics.ts'
 
@@ -88,13 +91,46 @@ const NAUGHT: Row = {
   attempts: 0,
 }
 
+/** The exchange that such a row is stored of. */
+function recordOf(row: Row): ExchangeRecord {
+  const { costNano: nano, costPico: pico, priceVersion, serviceTier } = row
+  const charge =
+    nano === null || pico === null || priceVersion === null
+      ? undefined
+      : { nano, pico: BigInt(pico), priceVersion, serviceTier: serviceTier ?? undefined }
+  return endedRecord(row.id, {
+    caller: callerBy(row.accountId, row.keyId),
+    model: row.model ?? undefined,
+    channel: row.channel ?? undefined,
+    channelFormat: row.channelFormat ?? undefined,
+    surface: row.surface,
+    streamed: row.streamed,
+    usage: row,
+    extras: row.extras ?? undefined,
+    usageSource: row.usageSource === 'missing' ? undefined : row.usageSource,
+    charge,
+    status: row.status,
+    endState: row.endState,
+    error: row.errorCode === null ? undefined : new GatewayError('upstream_error', ''),
+    startedAt: row.startedAt.getTime(),
+    firstByteMs: row.firstByteMs ?? undefined,
+    attempts: row.attempts,
+    losses: row.losses,
+  })
+}
+
+/** Has the result of an exchange stored. */
+function store(writer: ExchangeWriter, row: Row): void {
+  writer.take(recordOf(row), row.totalMs)()
+}
+
 test('every column of a row comes back as it was given, and a second row of an id changes nothing', async () => {
   const log = createLog({ level: 'silent', format: 'json' })
   const writer = new ExchangeWriter(database, log, createMetrics({ processMetrics: false }))
-  writer.take(FULL)()
-  writer.take(EMPTY)()
-  writer.take(NAUGHT)()
-  writer.take({ ...FULL, status: 500 })()
+  store(writer, FULL)
+  store(writer, EMPTY)
+  store(writer, NAUGHT)
+  store(writer, { ...FULL, status: 500 })
   await writer.flush()
   const stored = { storedAt: expect.any(Date) }
   expect(await database.orm.select().from(exchange).orderBy(exchange.id)).toEqual([
@@ -112,7 +148,7 @@ test.each([
   const metrics = createMetrics({ processMetrics: false })
   const writer = new ExchangeWriter(database, log, metrics)
   const row = { ...FULL, id: Bun.randomUUIDv7(), losses: [name, 'a\\u0000b'], serverTools: { [name]: 1 } }
-  writer.take({ ...row, extras: { images: { [name]: 1 } } })()
+  store(writer, { ...row, extras: { images: { [name]: 1 } } })
   await writer.flush()
   const [stored] = await database.orm
     .select()
@@ -132,7 +168,7 @@ test('a row that the database cannot take does not keep the others from being wr
   const writer = new ExchangeWriter(database, log, metrics)
   const ids = Array.from({ length: 5 }, () => Bun.randomUUIDv7())
   // More than the column has numbers for.
-  for (const [index, id] of ids.entries()) writer.take({ ...FULL, id, status: index === 2 ? 2 ** 40 : 200 })()
+  for (const [index, id] of ids.entries()) store(writer, { ...FULL, id, status: index === 2 ? 2 ** 40 : 200 })
   await writer.flush()
   const rows = await database.orm.select({ id: exchange.id }).from(exchange).where(inArray(exchange.id, ids))
   expect(rows.map(({ id }) => id).sort()).toEqual(ids.filter((_, index) => index !== 2))
@@ -166,7 +202,7 @@ describe('while the database is away', () => {
   test('rows wait, and are there when it is back', async () => {
     const { metrics, writer } = setUp(1)
     const ids = [Bun.randomUUIDv7(), Bun.randomUUIDv7()]
-    for (const id of ids) writer.take({ ...FULL, id })()
+    for (const id of ids) store(writer, { ...FULL, id })
     await writer.flush()
     expect(await idsOf(ids)).toEqual(ids)
     expect((await metrics.unrecordedExchanges.get()).values[0]?.value).toBe(0)
@@ -175,7 +211,7 @@ describe('while the database is away', () => {
   test('a process that stops tries once more, and counts what it gives up', async () => {
     const { metrics, writer } = setUp(Number.POSITIVE_INFINITY)
     const ids = [Bun.randomUUIDv7(), Bun.randomUUIDv7()]
-    for (const id of ids) writer.take({ ...FULL, id })()
+    for (const id of ids) store(writer, { ...FULL, id })
     await writer.close()
     expect(await idsOf(ids)).toEqual([])
     expect((await metrics.unrecordedExchanges.get()).values[0]?.value).toBe(2)

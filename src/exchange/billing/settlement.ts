@@ -1,8 +1,7 @@
 import type { Clock } from '@/clock/clock.ts'
-import type { ExchangeRow } from '@/db/exchange-row.ts'
 import type { EndState } from '@/db/schema.ts'
 import type { ExchangeRecord } from '@/exchange/record.ts'
-import { inputTokens, NO_USAGE, outputTokens, type Usage } from '@/generation/usage.ts'
+import { inputTokens, outputTokens, type Usage } from '@/generation/usage.ts'
 import { formatMoney } from '@/pricing/money.ts'
 import type { Log } from '@/telemetry/log.ts'
 import type { Metrics } from '@/telemetry/metrics.ts'
@@ -12,7 +11,7 @@ import type { ExchangeSpan, Spans } from '@/telemetry/spans.ts'
 /** Keeps the results of exchanges (exchange-store.ts). Returns at once; writing happens behind. */
 export interface ExchangeStore {
   /** Notes a result, so that it outlives this process; what this returns has it stored. */
-  take(row: ExchangeRow): () => void
+  take(record: ExchangeRecord, totalMs: number): () => void
 }
 
 /** Where the end of an exchange is told; a Gateway is one. */
@@ -43,55 +42,13 @@ export function settle(
   report(record, totalMs, dependencies.log)
   dependencies.spans?.add(spanOf(record, totalMs))
   if (record.caller === undefined) return
-  const row = toRow(record, record.caller, totalMs)
-  const keep = store.take(row)
+  const keep = store.take(record, totalMs)
   if (charged === undefined || record.charge === undefined) return keep()
   const stored = charged.then(() => {
     settling.delete(stored)
     keep()
   })
   settling.add(stored)
-}
-
-function toRow(
-  record: ExchangeRecord,
-  caller: { accountId: number; keyId: number },
-  totalMs: number,
-): ExchangeRow {
-  const { charge, usage = NO_USAGE } = record
-  return {
-    id: record.id,
-    accountId: caller.accountId,
-    keyId: caller.keyId,
-    model: record.model ?? null,
-    channel: record.channel ?? null,
-    channelFormat: record.channelFormat ?? null,
-    surface: record.surface,
-    streamed: record.streamed,
-    inputUncached: usage.inputUncached,
-    cacheRead: usage.cacheRead,
-    cacheWrite5m: usage.cacheWrite5m,
-    cacheWrite1h: usage.cacheWrite1h,
-    outputText: usage.outputText,
-    reasoning: usage.reasoning,
-    audioInput: usage.audioInput,
-    audioOutput: usage.audioOutput,
-    serverTools: usage.serverTools,
-    extras: record.extras ?? null,
-    usageSource: record.usageSource ?? 'missing',
-    priceVersion: charge?.priceVersion ?? null,
-    serviceTier: charge?.serviceTier ?? null,
-    costNano: charge?.nano ?? null,
-    costPico: charge === undefined ? null : String(charge.pico),
-    status: record.status,
-    endState: record.endState,
-    errorCode: record.error?.kind ?? null,
-    startedAt: new Date(record.startedAt),
-    firstByteMs: record.firstByteMs ?? null,
-    totalMs,
-    attempts: record.attempts,
-    losses: [...record.losses],
-  }
 }
 
 function count(record: ExchangeRecord, totalMs: number, metrics: Metrics): void {

@@ -2,9 +2,9 @@ import { afterAll, expect, test } from 'bun:test'
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { endedRecord } from '#tests/support/ended-record.ts'
 import { startNeighbour, startTestGateway } from '#tests/support/gateway/gateway.ts'
 import { manualClock } from '#tests/support/manual-clock.ts'
-import { exchange } from '@/db/schema.ts'
 import { openExchangeNotes } from '@/exchange/exchange-notes.ts'
 import { ExchangeWriter } from '@/exchange/exchange-store.ts'
 import { createLog } from '@/telemetry/log.ts'
@@ -36,10 +36,6 @@ test('a stop serves for its delay, then refuses what is still on its way, then t
 })
 
 test('a start stores the results that a process before it could not store', async () => {
-  await (await ask(gateway.url)).text()
-  await gateway.server.flush()
-  const [row] = await gateway.database.orm.select().from(exchange)
-  if (row === undefined) throw new Error('nothing was stored')
   const directory = mkdtempSync(join(tmpdir(), 'tollgate-left-'))
   const log = createLog({ level: 'silent', format: 'json' })
   const sql = new Proxy(gateway.database.sql, { apply: () => Promise.reject(new Error('away')) })
@@ -50,7 +46,7 @@ test('a start stores the results that a process before it could not store', asyn
     gateway.metrics,
     openExchangeNotes(directory, Bun.randomUUIDv7(), log),
   )
-  before.take({ ...row, id })()
+  before.take(endedRecord(id), 1)()
   await before.close()
   const server = await startNeighbour(gateway, { settings: { journalDirectory: directory } })
   expect((await gateway.exchanges()).map(stored => stored['id'])).toContain(id)
