@@ -19,17 +19,17 @@ const ISO = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d{1,3})?)?(Z|[+-]\d{2}:\d
 /** What an option that names a moment takes, for its help. */
 export const EXPIRES = 'an ISO time (2027-01-31, 2027-01-31T12:00:00Z) or a duration: 90m, 12h, 30d, 8w, 1y'
 
-/** When what is made is to end, by `--expires`; undefined: never. */
-export function readEnd({ texts }: Arguments, now: number): Date | undefined {
-  const text = texts['expires']
+/** When what is made is to end, by `--expires` or an option like it; undefined: never. */
+export function readEnd({ texts }: Arguments, now: number, option = 'expires'): Date | undefined {
+  const text = texts[option]
   if (text === undefined) return undefined
   const date = readExpiry(text, now)
   if (date === undefined) {
     throw new UsageError(
-      `--expires is "${text}" but must be an ISO time (2027-01-31T12:00:00Z) or a duration (30d)`,
+      `--${option} is "${text}" but must be an ISO time (2027-01-31T12:00:00Z) or a duration (30d)`,
     )
   }
-  if (date.getTime() <= now) throw new UsageError(`--expires is "${text}" but must be in the future`)
+  if (date.getTime() <= now) throw new UsageError(`--${option} is "${text}" but must be in the future`)
   return date
 }
 

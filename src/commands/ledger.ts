@@ -50,19 +50,27 @@ AMOUNT       a decimal amount above 0, as in 5.00
 const redeemCreateCommand: Command = {
   name: 'redeem create',
   summary: 'make redeem codes, which are shown this once',
-  usage: '--amount 5.00 [--uses 1] [--count 10] [--expires T]',
-  details: `--amount A   what one use is worth
---uses N     how many accounts may use each code, once each; 1 unless said
---count N    how many codes; 1 unless said
---expires T  until when they can be redeemed. ${EXPIRES}`,
+  usage: '--amount 5.00 [--uses 1] [--count 10] [--expires T] [--credit-expires T]',
+  details: `--amount A          what one use is worth
+--uses N            how many accounts may use each code, once each; 1 unless said
+--count N           how many codes; 1 unless said
+--expires T         until when they can be redeemed. ${EXPIRES}
+--credit-expires T  until when what they give can be used; what is left of it then is taken away`,
   async run(args, io) {
-    const words = readArguments(args, { amount: 'text', uses: 'text', count: 'text', expires: 'text' })
+    const words = readArguments(args, {
+      amount: 'text',
+      uses: 'text',
+      count: 'text',
+      expires: 'text',
+      'credit-expires': 'text',
+    })
     const amountNano = readAmount(required(words, 'amount'), '--amount')
     const uses = readCount(words.texts['uses'], '--uses', 1_000_000_000)
     const count = readCount(words.texts['count'], '--count', 10_000)
     const expiresAt = readEnd(words, io.now())
+    const creditExpiresAt = readEnd(words, io.now(), 'credit-expires')
     const codes = await withDatabase(io, database =>
-      makeCodes({ database }, COMMAND_LINE, { amountNano, uses, count, expiresAt }),
+      makeCodes({ database }, COMMAND_LINE, { amountNano, uses, count, expiresAt, creditExpiresAt }),
     )
     print(io, words.json, codes, () => codes.join('\n'))
     return 0

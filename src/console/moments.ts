@@ -21,10 +21,14 @@ export function readMoment(text: string, field: string): number {
  * When something that is made is to end; undefined: never.
  * @throws ConsoleError for what is no day or time, or is over
  */
-export function readExpiry(text: string | null | undefined, now: number): Date | undefined {
+export function readExpiry(
+  text: string | null | undefined,
+  now: number,
+  field = 'expires_at',
+): Date | undefined {
   if (text === undefined || text === null) return undefined
-  const at = readMoment(text, 'expires_at')
-  if (at <= now) throw invalid('expires_at', 'This time is over already')
+  const at = readMoment(text, field)
+  if (at <= now) throw invalid(field, 'This time is over already')
   return new Date(at)
 }
 

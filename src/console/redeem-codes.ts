@@ -1,18 +1,14 @@
 import { rawSqlOf } from '@/db/connect.ts'
 import { hashCode, mintCode } from '@/ledger/redeem-code.ts'
 import { createCodes } from '@/ledger/store.ts'
+import type { CodeTerms } from '@/ledger/types.ts'
 import { formatMoney } from '@/pricing/money.ts'
 import { type Actor, administer } from './acts.ts'
 import type { Console } from './deployment.ts'
 
 /** What codes are made. */
-export interface NewCodes {
-  /** What one use is worth; above 0. */
-  amountNano: bigint
-  /** How many accounts may use each code. */
-  uses: number
+export interface NewCodes extends CodeTerms {
   count: number
-  expiresAt?: Date | undefined
 }
 
 /** Makes redeem codes, which are known to nobody but who is given them here, and writes down that. */
@@ -30,6 +26,7 @@ export function makeCodes(
       uses: terms.uses,
       count,
       expires_at: terms.expiresAt?.toISOString() ?? null,
+      credit_expires_at: terms.creditExpiresAt?.toISOString() ?? null,
     }
     const target = count === 1 ? `code ${codeId(hashes[0])}` : `${count} codes`
     return { result: codes, act: { action: 'redeem.create', target, before: null, after } }

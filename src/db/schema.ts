@@ -610,7 +610,10 @@ export const redeemCode = pgTable(
     amount: nano().notNull(),
     maxUses: integer().notNull(),
     uses: integer().notNull().default(0),
+    /** Until when it can be redeemed; null: for ever. */
     expiresAt: moment(),
+    /** When what is left of the credit that it gave is taken away; null: never. It cannot be redeemed after that either. */
+    creditExpiresAt: moment(),
     createdAt: moment().notNull().defaultNow(),
   },
   t => [

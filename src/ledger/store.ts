@@ -6,6 +6,7 @@ import { Refusal } from '@/errors/refusal.ts'
 import { burnDown, expiries, type Remainder } from './burn-down.ts'
 import type {
   Balance,
+  CodeTerms,
   DenialReason,
   ExchangeReference,
   ExtendRequest,
@@ -47,10 +48,7 @@ export interface LedgerStore {
   notGivenBack(
     exchanges: readonly Pick<ExchangeReference, 'id' | 'accountId'>[],
   ): Promise<{ id: string; accountId: number; amountNano: bigint }[]>
-  createCodes(
-    hashes: readonly Uint8Array[],
-    terms: { amountNano: bigint; uses: number; expiresAt?: Date | undefined },
-  ): Promise<void>
+  createCodes(hashes: readonly Uint8Array[], terms: CodeTerms): Promise<void>
   redeem(id: string, hash: Uint8Array, accountId: number): Promise<Redeemed>
   /** Undefined: there is no such account. */
   balance(accountId: number): Promise<Balance | undefined>
@@ -308,11 +306,12 @@ export async function postEntry(sql: RawSql, posting: Posting): Promise<Posted> 
 export async function createCodes(
   sql: RawSql,
   hashes: readonly Uint8Array[],
-  { amountNano, uses, expiresAt }: { amountNano: bigint; uses: number; expiresAt?: Date | undefined },
+  { amountNano, uses, expiresAt, creditExpiresAt }: CodeTerms,
 ): Promise<void> {
   await sql`select ledger_create_codes(
     array(select decode(hash, 'hex') from unnest(${list(hashes, toHex)}::text::text[]) as hash),
-    ${amountNano}, ${uses}, ${expiresAt?.toISOString() ?? null}::text::timestamptz)`
+    ${amountNano}, ${uses}, ${expiresAt?.toISOString() ?? null}::text::timestamptz,
+    ${creditExpiresAt?.toISOString() ?? null}::text::timestamptz)`
 }
 
 /** What keys with a cap have spent in their running period, by id; those that have no cap or spent nothing are not there. */

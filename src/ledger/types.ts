@@ -118,6 +118,18 @@ export interface Posted {
   balanceNano: bigint
 }
 
+/** What redeem codes give, and for how long. */
+export interface CodeTerms {
+  /** What one use is worth; above 0. */
+  amountNano: bigint
+  /** How many accounts may use each code. */
+  uses: number
+  /** Until when it can be redeemed; undefined: for ever, or as long as its credit lasts. */
+  expiresAt?: Date | undefined
+  /** When what is left of its credit is taken away; undefined: never. */
+  creditExpiresAt?: Date | undefined
+}
+
 /** What became of a redeem code; only `redeemed` moved money now. */
 export interface Redeemed {
   result: 'redeemed' | 'already_redeemed' | 'used_up' | 'expired' | 'unknown'

@@ -109,6 +109,7 @@ test.each([
   ],
   ['account debit 1 5 --reason r --expires 30d', 'Unknown option'],
   ['redeem create --amount 5 --expires 2020-01-01', 'must be in the future'],
+  ['redeem create --amount 5 --credit-expires x', '--credit-expires is "x" but must be an ISO time'],
   ['redeem create', '--amount is missing'],
   ['redeem create --amount 5 --uses 0', '--uses is "0" but must be a whole number from 1'],
   ['redeem create --amount 5 --count 10001', '--count is "10001" but must be'],
@@ -142,6 +143,21 @@ test('redeem create prints each code once, and each is worth what was said as of
   await run('redeem create --amount 7 --expires 2999-01-31T12:00Z')
   const [last] = await db.sql`select expires_at from redeem_code where amount = 7000000000`
   expect(last?.['expires_at']).toEqual('2999-01-31 12:00:00+00')
+})
+
+test('what a code gives can have an end, after which it cannot be redeemed', async () => {
+  const [code = ''] = await json(
+    'redeem create --amount 3 --uses 2 --expires 2998-01-01 --credit-expires 2999-01-31',
+  )
+  const id = await newAccount()
+  const redeem = async (account: string) =>
+    (await ledgerStore(db).redeem(Bun.randomUUIDv7(), hashCode(code), Number(account))).result
+  expect(await redeem(id)).toBe('redeemed')
+  const expiring = [{ amount: '3.000000000', expires_at: '2999-01-31T00:00:00.000Z' }]
+  expect(await json(`account show ${id}`)).toMatchObject({ balance: '8.000000000', expiring })
+  await db.sql`update redeem_code set credit_expires_at = now() where credit_expires_at is not null`
+  expect(await redeem(await newAccount())).toBe('expired')
+  expect(await redeem(id)).toBe('already_redeemed')
 })
 
 describe('audit', () => {

@@ -47,8 +47,10 @@ export function adminLedgerApi(console: Console, listener: Listener) {
     'POST /api/admin/redeem-codes': async ({ body, ...call }) => {
       const amountNano = parseMoney(body.amount)
       if (amountNano === undefined || amountNano <= 0n) throw invalid('amount', 'This is no amount above 0')
-      const expiresAt = readExpiry(body.expires_at, console.clock.now())
-      const terms = { amountNano, uses: body.uses ?? 1, count: body.count ?? 1, expiresAt }
+      const now = console.clock.now()
+      const expiresAt = readExpiry(body.expires_at, now)
+      const creditExpiresAt = readExpiry(body.credit_expires_at, now, 'credit_expires_at')
+      const terms = { amountNano, uses: body.uses ?? 1, count: body.count ?? 1, expiresAt, creditExpiresAt }
       return { codes: await makeCodes(console, actorOf(call), terms) }
     },
     'GET /api/admin/audits': async ({ query }) => {
@@ -154,6 +156,7 @@ function codeRow(code: StoredCode): RedeemCode {
     max_uses: code.maxUses,
     uses: code.uses,
     expires_at: code.expiresAt?.toISOString() ?? null,
+    credit_expires_at: code.creditExpiresAt?.toISOString() ?? null,
     created_at: code.createdAt.toISOString(),
   }
 }

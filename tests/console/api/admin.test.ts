@@ -621,9 +621,11 @@ describe('redeem codes', () => {
       ['2036-02-31', 'This is no day or time'],
       ['2036-13-01', 'This is no day or time'],
     ] as const) {
-      const body = { amount: '3.00', expires_at }
-      const failure = await site.fail(owner, 'POST /api/admin/redeem-codes', { body })
-      expect(failure).toMatchObject({ code: 'invalid_request', field: 'expires_at', message })
+      for (const field of ['expires_at', 'credit_expires_at']) {
+        const body = { amount: '3.00', [field]: expires_at }
+        const failure = await site.fail(owner, 'POST /api/admin/redeem-codes', { body })
+        expect(failure).toMatchObject({ code: 'invalid_request', field, message })
+      }
     }
     const [code = '', other = ''] = codes
     const race = await Promise.all(

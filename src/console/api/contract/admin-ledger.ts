@@ -10,6 +10,8 @@ export const redeemCode = closed({
   max_uses: Type.Integer(),
   uses: Type.Integer(),
   expires_at: nullable(moment),
+  /** When what is left of the credit that it gave is taken away; null: never. */
+  credit_expires_at: nullable(moment),
   created_at: moment,
 })
 export type RedeemCode = Static<typeof redeemCode>
@@ -115,6 +117,7 @@ export const adminLedgerRoutes = contracts({
       uses: Type.Optional(Type.Integer({ minimum: 1, maximum: 1_000_000_000 })),
       count: Type.Optional(Type.Integer({ minimum: 1, maximum: 1_000 })),
       expires_at: Type.Optional(nullable(when)),
+      credit_expires_at: Type.Optional(nullable(when)),
     }),
     response: closed({ codes: Type.Array(Type.String()) }),
   },

@@ -68,26 +68,33 @@ const COLUMNS: readonly Column<RedeemCode>[] = [
     cell: code =>
       code.uses >= code.max_uses ? (
         <Badge>Used up</Badge>
-      ) : code.expires_at !== null && Date.parse(code.expires_at) < Date.now() ? (
+      ) : isOver(code.expires_at) || isOver(code.credit_expires_at) ? (
         <Badge kind="warn">Expired</Badge>
       ) : (
         <Badge kind="good">Open</Badge>
       ),
   },
   { label: 'Expires', kind: 'nowrap', cell: code => <When iso={code.expires_at} style="day" /> },
+  { label: 'Credit expires', kind: 'nowrap', cell: code => <When iso={code.credit_expires_at} style="day" /> },
   { label: 'Made', kind: 'nowrap', cell: code => <When iso={code.created_at} /> },
 ]
+
+function isOver(end: string | null): boolean {
+  return end !== null && Date.parse(end) < Date.now()
+}
 
 function Create({ onClose, onCreated }: { onClose(): void; onCreated(): void }) {
   const currency = useCurrency()
   const [codes, setCodes] = useState<string[]>()
-  const create = useForm({ amount: '', count: '1', uses: '1', expires_at: '' }, async texts => {
+  const none = { amount: '', count: '1', uses: '1', expires_at: '', credit_expires_at: '' }
+  const create = useForm(none, async texts => {
     const made = await call('POST /api/admin/redeem-codes', {
       body: {
         amount: typedAmount(texts.amount, 'amount'),
         count: typedCount(texts.count, 'count'),
         uses: typedCount(texts.uses, 'uses'),
         expires_at: readLocalTime(texts.expires_at),
+        credit_expires_at: readLocalTime(texts.credit_expires_at),
       },
     })
     setCodes(made.codes)
@@ -121,19 +128,26 @@ function Create({ onClose, onCreated }: { onClose(): void; onCreated(): void }) 
         />
         <TextField label="How many codes" inputMode="numeric" {...field('count')} />
       </div>
+      <TextField
+        label="Uses of each"
+        inputMode="numeric"
+        hint="Each account can use a code once."
+        {...field('uses')}
+      />
       <div class="columns">
-        <TextField
-          label="Uses of each"
-          inputMode="numeric"
-          hint="Each account can use a code once."
-          {...field('uses')}
-        />
         <TextField
           label="Expires"
           optional
           type="datetime-local"
-          hint="In your own time zone."
+          hint="Until when it can be redeemed, in your own time zone."
           {...field('expires_at')}
+        />
+        <TextField
+          label="Its credit expires"
+          optional
+          type="datetime-local"
+          hint="What is left of it then is taken away."
+          {...field('credit_expires_at')}
         />
       </div>
     </FormDialog>
