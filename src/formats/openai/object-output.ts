@@ -11,11 +11,17 @@ import { isOpenai } from './vendor.ts'
  */
 export function withObjectOutput(
   request: GenerationRequest,
-  { vendor }: Target,
+  target: Target,
   losses: Losses,
 ): GenerationRequest {
   const { output, instructions } = request
-  if (output?.type !== 'json-schema' || isObjectSchema(output.schema) || !isOpenai(vendor)) return request
+  if (output?.type !== 'json-schema' || isObjectSchema(output.schema) || !isServedByOpenai(target))
+    return request
   losses.add('output')
   return { ...request, output: undefined, instructions: [...instructions, textPart(outputInWords(output))] }
+}
+
+/** Gateways such as OpenRouter name whose a model is; the open ones run elsewhere. */
+function isServedByOpenai({ vendor, model }: Target): boolean {
+  return isOpenai(vendor) || /^openai\/(?!gpt-oss)/.test(model)
 }

@@ -6,14 +6,14 @@ import { asArray, asObject, type JsonObject } from '@/json/json.ts'
 const OPENAI_FORMATS = ['openai-chat-completions', 'openai-responses'] as const
 
 /** What a Gemini caller's wish for an answer of this schema becomes. */
-function encode(format: (typeof OPENAI_FORMATS)[number], schema: JsonObject, vendor: string) {
+function encode(format: (typeof OPENAI_FORMATS)[number], schema: JsonObject, vendor: string, model: string) {
   const wire = {
     systemInstruction: { parts: [{ text: 'Be brief.' }] },
     contents: [{ role: 'user', parts: [{ text: 'Three colours' }] }],
     generationConfig: { responseMimeType: 'application/json', responseSchema: schema },
   }
   const request = geminiGenerateContent.decodeRequest(wire, { model: 'm', stream: false })
-  const target = { model: 'gpt-5.1', vendor, maxOutputTokens: undefined }
+  const target = { model, vendor, maxOutputTokens: undefined }
   const { body, losses } = CODECS[format].encodeRequest(request, target)
   return {
     system: body['instructions'] ?? asObject(asArray(body['messages'])[0])?.['content'],
@@ -30,8 +30,12 @@ describe.each(OPENAI_FORMATS)('%s', format => {
   ])(
     'OpenAI, which refuses the schema of anything but an object, is asked for a %s in words',
     (name, schema) => {
-      for (const vendor of ['api.openai.com', 'mine.openai.azure.com']) {
-        const { system, asked, losses } = encode(format, schema, vendor)
+      for (const [vendor, model] of [
+        ['api.openai.com', 'gpt-5.1'],
+        ['mine.openai.azure.com', 'my-deployment'],
+        ['openrouter.ai', 'openai/gpt-5.1'],
+      ] as const) {
+        const { system, asked, losses } = encode(format, schema, vendor, model)
         expect(asked).toBeUndefined()
         expect(losses).toEqual(['output'])
         expect(system).toStartWith(`Be brief.\n\nReply with one valid ${name} and nothing else`)
@@ -43,11 +47,12 @@ describe.each(OPENAI_FORMATS)('%s', format => {
   test('its schema of an object is asked for as it is, and so is any schema of another vendor', () => {
     const object = { type: 'OBJECT', properties: { a: { type: 'STRING' } } }
     const array = { type: 'ARRAY', items: { type: 'STRING' } }
-    for (const [schema, vendor] of [
-      [object, 'api.openai.com'],
-      [array, 'api.deepseek.com'],
+    for (const [schema, vendor, model] of [
+      [object, 'api.openai.com', 'gpt-5.1'],
+      [array, 'api.deepseek.com', 'deepseek-chat'],
+      [array, 'openrouter.ai', 'openai/gpt-oss-120b'],
     ] as const) {
-      const { system, asked, losses } = encode(format, schema, vendor)
+      const { system, asked, losses } = encode(format, schema, vendor, model)
       expect(system).toBe('Be brief.')
       expect(asked).toMatchObject({ type: 'json_schema' })
       expect(losses).toEqual([])
