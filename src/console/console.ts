@@ -23,12 +23,16 @@ import { usageApi } from './api/usage.ts'
 import { serveAsset } from './assets.ts'
 import type { Bundle } from './bundle.ts'
 import type { Console } from './deployment.ts'
-import { ConsoleError, failureResponse } from './failure.ts'
+import { ConsoleError, failurePage, failureResponse } from './failure.ts'
 
 /** The console's app: its API, and a JSON 404 for all else. */
 export function createConsoleApi(console: Console, listener: Listener) {
   return new Elysia({ name: 'console', handler: { standardHostname: false }, normalize: false })
-    .onError(({ error, code }) => failureResponse(consoleErrorOf(console, error, code)))
+    .onError(({ error, code, request }) => {
+      const failure = consoleErrorOf(console, error, code)
+      const isPerson = request.headers.get('sec-fetch-dest') === 'document'
+      return isPerson ? failurePage(failure) : failureResponse(failure)
+    })
     .use(sessionApi(console, listener))
     .use(linksApi(console, listener))
     .use(meApi(console, listener))

@@ -48,6 +48,17 @@ export function invalid(field: string, message: string): ConsoleError {
   return new ConsoleError('invalid_request', message, { field })
 }
 
+/** The error for a person whose browser went to a route by itself, as to a statement. */
+export function failurePage({ status, message }: ConsoleError): Response {
+  const html = `<!doctype html>
+<html lang="en">
+<head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>Tollgate</title></head>
+<body><p>${Bun.escapeHTML(message)}.</p><p><a href="/">Go to the console</a></p></body>
+</html>
+`
+  return new Response(html, { status, headers: { 'content-type': 'text/html; charset=utf-8' } })
+}
+
 /** The error as the API shows it. */
 export function failureResponse(error: ConsoleError): Response {
   const seconds = error.retryAfterMs === undefined ? undefined : Math.ceil(error.retryAfterMs / 1000)

@@ -200,3 +200,13 @@ test('months are what their entries add up to, in whichever order those are date
   const { checks } = await audit(gateway.database.url)
   expect(checks.find(({ name }) => name === 'monthly_totals')?.count).toBe(0)
 }, 60_000)
+
+test('whoever goes to a statement without being signed in is told so on a page, and a program in JSON', async () => {
+  const input = { params: { month: '2025-03' } }
+  const name = 'GET /api/billing/statements/:month'
+  const page = await site.send(undefined, name, input, { headers: { 'sec-fetch-dest': 'document' } })
+  expect(page.status).toBe(401)
+  expect(page.headers.get('content-type')).toContain('text/html')
+  expect(await page.text()).toContain('<p>Sign in first.</p>')
+  expect((await site.fail(undefined, name, input)).code).toBe('unauthenticated')
+})
