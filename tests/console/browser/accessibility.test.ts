@@ -119,6 +119,30 @@ describe.skipIf(!HAS_BROWSER)('every page of the console', () => {
   )
 
   test(
+    'shows in colours that the system forces what is chosen, and which line of a chart is which',
+    async () => {
+      const { page } = owner
+      await page.emulateMedia({ colorScheme: 'light', forcedColors: 'active' })
+      await goTo(page, { name: 'overview', path: '/', heading: 'Overview' })
+      await page.locator('.chart canvas').waitFor()
+      const groundsOf = (selector: string) =>
+        page.evaluate<string[]>(`[...document.querySelectorAll('${selector}')].map(one =>
+          getComputedStyle(one).backgroundColor)`)
+      for (const [chosen, other] of [
+        ['.segments label:has(:checked)', '.segments label:not(:has(:checked))'],
+        ['.nav a[aria-current]', '.nav a:not([aria-current])'],
+      ] as const) {
+        expect((await groundsOf(chosen))[0]).not.toBe((await groundsOf(other))[0])
+      }
+      const swatches = await groundsOf('.legend-list .swatch')
+      expect(swatches.length).toBeGreaterThan(1)
+      expect(new Set(swatches).size).toBe(swatches.length)
+      await page.emulateMedia({ forcedColors: 'none' })
+    },
+    BROWSER_TIMEOUT_MS,
+  )
+
+  test(
     'is in the chosen theme from the first paint on',
     async () => {
       const { page } = stranger

@@ -131,7 +131,7 @@ function paint(
     series: [
       {},
       ...painted.map((_, index) => ({
-        fill: resolveColour(element, colourOf(painted.length - 1 - index)),
+        fill: resolveColour(element, colourOf(painted.length - 1 - index), 'swatch'),
         width: 0,
         points: { show: false },
         ...(bars === undefined ? {} : { paths: bars }),
@@ -172,9 +172,10 @@ function tipPosition(left: number, width: number): { left?: string; right?: stri
     : { left: `${left + AXIS + 16}px`, top: '8px' }
 }
 
-/** A canvas knows no custom properties: the browser works the colour out on an element. */
-function resolveColour(element: HTMLElement, name: string): string {
+/** A canvas knows no custom properties: the browser works the colour out on an element, of a class if that has a say. */
+function resolveColour(element: HTMLElement, name: string, className = ''): string {
   const probe = document.createElement('span')
+  probe.className = className
   probe.style.color = `var(${name})`
   element.append(probe)
   const { color } = getComputedStyle(probe)
