@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import type { Page, Route } from 'playwright-core'
 import { BROWSER_TIMEOUT_MS, HAS_BROWSER, type Visitor } from '#tests/support/browser.ts'
+import { seedRequests } from './furnish.ts'
 import { becomeOwner, createKey, OWNER, openStage, type Stage } from './stage.ts'
 
 /** What comes between a person and what they were about to do: nothing that was typed is lost, nothing is done twice. */
@@ -262,6 +263,28 @@ describe.skipIf(!HAS_BROWSER)('in the middle of something', () => {
     await page.getByText('Connecting', { exact: true }).waitFor()
     await page.unroute('**/api/admin/live/requests')
     await page.getByText('Live', { exact: true }).waitFor()
+  })
+
+  guarantee('a flood is in the live log without a gap, and without the end of the page', async () => {
+    await createKey(owner, 'flood')
+    const [key] = await stage.database.sql`select id from api_key order by id desc limit 1`
+    await page.goto('/admin/traffic')
+    await page.getByLabel(/^Live/).check()
+    await page.getByText('Live', { exact: true }).waitFor()
+    // More at once than the server keeps for a reader who is slow.
+    await seedRequests(stage, { accountId, keyId: Number(key?.['id']), count: 700, hours: 0.001 })
+    const momentsOf = async (limit: number) => {
+      const rows = await stage.database.sql`select started_at from exchange order by id desc limit ${limit}`
+      return rows.map(row => new Date(row['started_at']).toISOString())
+    }
+    const [newest = ''] = await momentsOf(1)
+    const log = page.getByRole('table', { name: 'Requests' })
+    await log.locator(`time[datetime="${newest}"]`).first().waitFor()
+    const shown = await log
+      .locator('time')
+      .evaluateAll(all => all.map(one => one.getAttribute('datetime') ?? ''))
+    expect(shown).toEqual(await momentsOf(shown.length))
+    await page.getByRole('button', { name: 'Show more' }).waitFor()
   })
 
   guarantee('an address that names no account says so once, and leads on', async () => {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test'
-import { appendPage } from '@/console/web/api/page.ts'
+import { appendPage, prependItems } from '@/console/web/api/page.ts'
 import { type LineFilter, matchesFilter, timeOf } from '@/console/web/stream/line-filter.ts'
 
 const idOf = (item: { id: number }) => item.id
@@ -21,6 +21,24 @@ describe('a list read page by page', () => {
       idOf,
     )
     expect(list.items).toEqual([{ id: 3 }, { id: 2 }, { id: 1 }])
+  })
+})
+
+describe('a list that grows by itself', () => {
+  const shown = { items: [{ id: 3 }, { id: 2 }], next: 'c1' }
+
+  test('has the newest in front, and goes on where it did', () => {
+    expect(prependItems([{ id: 4 }, { id: 3 }], shown, 3, idOf)).toEqual({
+      items: [{ id: 4 }, { id: 3 }, { id: 2 }],
+      next: 'c1',
+    })
+  })
+
+  test('lets the oldest go, and goes on nowhere rather than behind a gap', () => {
+    expect(prependItems([{ id: 5 }, { id: 4 }], shown, 3, idOf)).toEqual({
+      items: [{ id: 5 }, { id: 4 }, { id: 3 }],
+      next: null,
+    })
   })
 })
 

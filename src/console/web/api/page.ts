@@ -20,3 +20,14 @@ export function appendPage<Item>(
     searched_to: next.searched_to,
   }
 }
+
+/** Newer items in front. Of more than `most` the oldest are let go, and with them where the list went on. */
+export function prependItems<Item>(
+  newer: readonly Item[],
+  shown: Page<Item>,
+  most: number,
+  idOf: (item: Item) => string | number,
+): Page<Item> {
+  const all = appendPage({ items: newer, next: null }, shown, idOf)
+  return all.items.length <= most ? all : { items: all.items.slice(0, most), next: null }
+}

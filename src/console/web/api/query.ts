@@ -1,6 +1,6 @@
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks'
 import { type ApiFailure, asFailure } from './failure.ts'
-import { appendPage, type Page } from './page.ts'
+import { appendPage, type Page, prependItems } from './page.ts'
 
 /** What a page asked the server, as far as it was answered. */
 export interface Query<Data> {
@@ -51,6 +51,9 @@ export interface More {
   searchedTo: string | undefined
 }
 
+/** Rows of a list that grows by itself; with more of them a page becomes slow to use. */
+export const MOST_LIVE = 1000
+
 /** A list that the server gives out page by page. */
 export interface CursorList<Item> {
   idOf(item: Item): string | number
@@ -61,7 +64,7 @@ export interface CursorList<Item> {
   /** Absent on the last page. */
   more: More | undefined
   reload(): void
-  /** Puts newer items in front, as a live tail brings them. */
+  /** Puts newer items in front, as a live tail brings them; of more than `MOST_LIVE` the oldest are let go. */
   prepend(items: readonly Item[]): void
 }
 
@@ -100,7 +103,7 @@ export function useCursorList<Item>(
     (items: readonly Item[]) => {
       const from = shown.current
       if (from === undefined) return
-      shown.current = appendPage({ items, next: null }, from, idOf)
+      shown.current = prependItems(items, from, MOST_LIVE, idOf)
       setList(shown.current)
     },
     [idOf],

@@ -3,7 +3,7 @@ import { useCallback, useState } from 'preact/hooks'
 import type { RequestLine } from '../../api/contract/requests.ts'
 import { useAddressState, useSettled } from '../api/address.ts'
 import { addressOf, call } from '../api/client.ts'
-import { useCursorList } from '../api/query.ts'
+import { MOST_LIVE, useCursorList } from '../api/query.ts'
 import { readCount } from '../format/number.ts'
 import { readDays } from '../format/time.ts'
 import { Button } from '../parts/button.tsx'
@@ -53,14 +53,17 @@ export function RequestLog({
   )
   const [isLive, setLive] = useState(false)
   const { prepend, reload } = list
-  const onLine = useCallback(
-    (line: RequestLine) => {
-      if (matchesFilter(line, filter)) prepend([line])
-    },
+  const onLines = useCallback(
+    (lines: readonly RequestLine[]) => prepend(lines.filter(line => matchesFilter(line, filter))),
     // `key` stands for the filter, which is a new object each time.
     [key, prepend],
   )
-  const isConnected = useLiveTail(isLive ? `${at}/live/requests` : undefined, onLine, reload)
+  const isConnected = useLiveTail(isLive ? `${at}/live/requests` : undefined, onLines, reload)
+  const turnLive = (isOn: boolean) => {
+    setLive(isOn)
+    // What was let go of is there again, page by page.
+    if (!isOn && list.data?.length === MOST_LIVE) reload()
+  }
   // Days that are none are no condition: what is shown of them would be everything.
   const isUnread = now.since === DAYS && readDays(now.first, now.last) === undefined
   const isFiltered = Object.values(now).some(value => value !== '')
@@ -68,7 +71,7 @@ export function RequestLog({
     <>
       <RequestFilters filter={now} change={change} isForAll={isForAll} />
       <div class="row">
-        <CheckField label="Live: show requests as they end" value={isLive} onValue={setLive} />
+        <CheckField label="Live: show requests as they end" value={isLive} onValue={turnLive} />
         <span role="status">
           {isLive ? (
             <Badge kind={isConnected ? 'good' : 'warn'}>{isConnected ? 'Live' : 'Connecting'}</Badge>

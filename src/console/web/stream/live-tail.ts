@@ -3,14 +3,16 @@ import type { RequestLine } from '../../api/contract/requests.ts'
 
 /** How soon a stream that was refused is asked for again; the browser itself does so only for one that broke off. */
 const AGAIN_MS = 5000
+/** Of a flood a page is drawn as often as this, and not anew for each line. */
+const TOGETHER_MS = 250
 
 /**
- * Listens while there is an address; true while the stream is open. `onGap` is told when it is open again: what ended
- * in between was not told.
+ * Listens while there is an address; true while the stream is open. `onLines` is told the newest first. `onGap` is told
+ * when something was not: when the stream is open again, and when more came at once than the server keeps for a page.
  */
 export function useLiveTail(
   address: string | undefined,
-  onLine: (line: RequestLine) => void,
+  onLines: (lines: RequestLine[]) => void,
   onGap: () => void,
 ): boolean {
   const [isConnected, setConnected] = useState(false)
@@ -19,6 +21,19 @@ export function useLiveTail(
     let source: EventSource | undefined
     let timer: ReturnType<typeof setTimeout> | undefined
     let wasOpen = false
+    let waiting: RequestLine[] = []
+    let isCut = false
+    let telling: ReturnType<typeof setTimeout> | undefined
+    const tell = () => {
+      if (isCut) onGap()
+      else onLines(waiting.reverse())
+      waiting = []
+      isCut = false
+      telling = undefined
+    }
+    const tellSoon = () => {
+      telling ??= setTimeout(tell, TOGETHER_MS)
+    }
     const open = () => {
       const opened = new EventSource(address)
       source = opened
@@ -31,15 +46,23 @@ export function useLiveTail(
         setConnected(false)
         if (opened.readyState === EventSource.CLOSED) timer = setTimeout(open, AGAIN_MS)
       }
-      opened.addEventListener('request', event => onLine(readLine(event.data)))
+      opened.addEventListener('lost', () => {
+        isCut = true
+        tellSoon()
+      })
+      opened.addEventListener('request', event => {
+        waiting.push(readLine(event.data))
+        tellSoon()
+      })
     }
     open()
     return () => {
       clearTimeout(timer)
+      clearTimeout(telling)
       source?.close()
       setConnected(false)
     }
-  }, [address, onLine, onGap])
+  }, [address, onLines, onGap])
   return isConnected
 }
 
