@@ -1,19 +1,13 @@
 import type { Authenticate } from '@/accounts/authenticate.ts'
-import type { Clock } from '@/clock/clock.ts'
-import type { Deadlines } from '@/clock/deadlines.ts'
-import type { CreditWatch } from '@/exchange/billing/credit.ts'
-import type { ExchangeStore } from '@/exchange/billing/settlement.ts'
-import type { Ledger } from '@/ledger/ledger.ts'
-import type { BodyRoom } from '@/limits/body-room.ts'
-import type { Limiter } from '@/limits/limiter.ts'
+import type { WorkDependencies } from '@/exchange/admission/admission.ts'
+import type { BodyTerms } from '@/exchange/admission/body-arrival.ts'
+import type { LimitingDependencies } from '@/exchange/admission/limiting.ts'
+import type { ChargeDependencies } from '@/exchange/billing/charge.ts'
+import type { SettlementDependencies } from '@/exchange/billing/settlement.ts'
 import type { Load } from '@/limits/load.ts'
-import type { DefaultLimitValues } from '@/limits/plan.ts'
 import type { ForeignReasoning } from '@/routing/foreign-reasoning.ts'
 import type { Catalog } from '@/routing/model.ts'
 import type { Selector } from '@/routing/selector.ts'
-import type { Log } from '@/telemetry/log.ts'
-import type { Metrics } from '@/telemetry/metrics.ts'
-import type { Spans } from '@/telemetry/spans.ts'
 import type { ConnectionPools } from '@/upstream/connection-pools.ts'
 import type { MediaFetch } from '@/upstream/media.ts'
 import type { AnswerQueue } from './answer-queue.ts'
@@ -30,8 +24,16 @@ export interface ObservedRun {
   observe(record: ExchangeRecord): void
 }
 
-/** What every exchange needs of the process. What only some need is an extension that stands with them (`ResponseGateway`). */
-export interface Gateway {
+/**
+ * What every exchange needs of the process: what each of its steps says it needs, and what belongs to none alone. What only
+ * some exchanges need is an extension that stands with them (`ResponseGateway`).
+ */
+export interface Gateway
+  extends WorkDependencies,
+    Omit<BodyTerms, 'account'>,
+    LimitingDependencies,
+    ChargeDependencies,
+    SettlementDependencies {
   authenticate: Authenticate
   catalog: Catalog
   /** Which pool of connections an attempt goes over. */
@@ -40,11 +42,6 @@ export interface Gateway {
   client: GuardedClient
   selector: Selector
   foreignReasoning: ForeignReasoning
-  store: ExchangeStore
-  /** What is still to come of exchanges that ended: the ledger's word on a charge or on a hold given back, and the result that waits for it. */
-  settling: Set<Promise<void>>
-  ledger: Ledger
-  limiter: Limiter
   /** Whether answers tell what is for operators. */
   tellsOperators: () => boolean
   /** Whether the operator lets us fetch media that callers give by address. */
@@ -52,9 +49,6 @@ export interface Gateway {
   fetchMedia: MediaFetch
   /** Whether this process can take on more. */
   load: Pick<Load, 'overload' | 'isCrowded'>
-  /** What holds for whoever has no limits of their own, as the operator last said. */
-  limits: () => DefaultLimitValues
-  credit: CreditWatch
   /** Asked by every exchange that begins, and told of requests made in the place of one: its answer may have to be stored. */
   idempotency: {
     /** The run that a request is made in; undefined: it has no Idempotency-Key. */
@@ -68,23 +62,8 @@ export interface Gateway {
   answers: AnswerQueue
   /** Answers that flow. */
   watchdog: Watchdog
-  clock: Clock
-  /** Timeouts, nearly all of which are cancelled. */
-  deadlines: Deadlines
-  /** Numbers in [0, 1). */
-  random: () => number
   /** Makes request ids: UUIDv7. */
   newRequestId: () => string
   /** Makes ids for tool calls to which an upstream gave none. */
   newCallId: () => string
-  log: Log
-  metrics: Metrics
-  /** Undefined: nobody collects spans. */
-  spans: Spans | undefined
-  /** Largest decoded request body, in bytes. */
-  maxBodyBytes: number
-  /** Memory for large bodies. */
-  bodyRoom: Pick<BodyRoom, 'take' | 'giveBack'>
-  /** True once the process is asked to end: open exchanges go on, new ones are refused. */
-  draining: boolean
 }

@@ -8,16 +8,7 @@ import type { ServiceTier } from '@/generation/service-tier.ts'
 import type { Surface } from '@/generation/surface.ts'
 import type { Usage } from '@/generation/usage.ts'
 import type { LimitLease, LimitState } from '@/limits/answer.ts'
-
-/** One try on one channel. */
-export interface TryRecord {
-  channel: string
-  /** Milliseconds since 1970. */
-  startedAt: number
-  endedAt: number
-  /** `ok`, or the kind of the error. */
-  outcome: string
-}
+import type { AttemptSpan } from '@/telemetry/spans.ts'
 
 /** The cost of an exchange, exact and as the wallet pays it. */
 export interface Charge {
@@ -48,7 +39,7 @@ export interface ExchangeRecord {
   isDetached: boolean
   attempts: number
   /** The tries that have ended, in order. */
-  tries: TryRecord[]
+  tries: AttemptSpan[]
   /** The caller's `traceparent` header. */
   traceparent: string | undefined
   losses: readonly string[]

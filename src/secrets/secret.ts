@@ -10,16 +10,11 @@ import {
   writeSync,
 } from 'node:fs'
 import { join } from 'node:path'
+import type { Settings } from '@/config/settings.ts'
 import { Refusal } from '@/errors/refusal.ts'
 
 /** What tells where a deployment's secret is. */
-export interface SecretSettings {
-  /** TOLLGATE_SECRET; undefined if it is not set. */
-  secret: string | undefined
-  /** DATABASE_URL; undefined is the embedded default. */
-  databaseUrl: string | undefined
-  dataDir: string
-}
+type SecretSettings = Pick<Settings, 'secret' | 'databaseUrl' | 'dataDir'>
 
 const SHORTEST_BYTES = 32
 

@@ -11,7 +11,7 @@ import type { Metrics } from '@/telemetry/metrics.ts'
 export interface WorkDependencies {
   /** Whether this process can take on more. */
   load: Pick<Load, 'overload'>
-  /** True once the process is asked to end. */
+  /** True once the process is asked to end: open exchanges go on, new ones are refused. */
   draining: boolean
   /** Numbers in [0, 1). */
   random: () => number

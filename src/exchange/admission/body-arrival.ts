@@ -6,11 +6,13 @@ import type { BodyRoom } from '@/limits/body-room.ts'
 /** What a body may be: so large, if there is room for it, and not silent for ever. */
 export interface BodyTerms {
   /** Whose body it is. */
-  readonly account: number
+  account: number
   /** Largest decoded body, in bytes. */
-  readonly maxBodyBytes: number
-  readonly bodyRoom: Pick<BodyRoom, 'take' | 'giveBack'>
-  readonly deadlines: Deadlines
+  maxBodyBytes: number
+  /** Memory for large bodies. */
+  bodyRoom: Pick<BodyRoom, 'take' | 'giveBack'>
+  /** Timeouts, nearly all of which are cancelled. */
+  deadlines: Deadlines
 }
 
 /** What a caller's body may be. */

@@ -1,15 +1,13 @@
-import type { Clock } from '@/clock/clock.ts'
 import { regularly } from '@/clock/regularly.ts'
 import { inTime } from '@/db/in-time.ts'
 import { GatewayError } from '@/errors/gateway-error.ts'
 import type { Gateway, ObservedRun } from '@/exchange/gateway.ts'
 import { clientClosed } from '@/exchange/interruption.ts'
 import type { Ledger } from '@/ledger/ledger.ts'
-import type { SecretBox } from '@/secrets/secret-box.ts'
-import type { Log } from '@/telemetry/log.ts'
+import type { RecordingOptions } from './recording.ts'
 import { replay } from './replay.ts'
 import { IdempotentRun } from './run.ts'
-import type { RunClaim, RunStore } from './store.ts'
+import type { RunClaim } from './store.ts'
 
 /** A third of what a lease lasts, and some. */
 const RENEW_MS = 2000
@@ -17,12 +15,8 @@ const RENEW_MS = 2000
 const SWEEP_MS = 60_000
 
 /** Where runs are kept, sealed and timed. */
-export interface IdempotencyOptions {
-  store: RunStore
+export interface IdempotencyOptions extends Omit<RecordingOptions, 'id'> {
   ledger: Pick<Ledger, 'giveBack'>
-  box: SecretBox
-  clock: Clock
-  log: Log
 }
 
 /** What a request with an Idempotency-Key needs. */
