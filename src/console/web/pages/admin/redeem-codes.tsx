@@ -75,7 +75,11 @@ const COLUMNS: readonly Column<RedeemCode>[] = [
       ),
   },
   { label: 'Expires', kind: 'nowrap', cell: code => <When iso={code.expires_at} style="day" /> },
-  { label: 'Credit expires', kind: 'nowrap', cell: code => <When iso={code.credit_expires_at} style="day" /> },
+  {
+    label: 'Credit expires',
+    kind: 'nowrap',
+    cell: code => <When iso={code.credit_expires_at} style="day" />,
+  },
   { label: 'Made', kind: 'nowrap', cell: code => <When iso={code.created_at} /> },
 ]
 
