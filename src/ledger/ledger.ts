@@ -140,6 +140,15 @@ export async function openLedger(options: LedgerOptions): Promise<Ledger> {
     return result
   }
 
+  /** What the account's last answers cost may not be charged yet, and set aside still: then there is more once it is. */
+  async function setAside(request: HoldRequest | ExtendRequest): Promise<HoldResult> {
+    const result = await holds.submit(request)
+    if (result.granted || result.reason !== 'credit_reserved') return result
+    const charged = settles.answered(({ accountId }) => accountId === request.accountId)
+    await within(timings.holdPatienceMs, charged, clock)
+    return await holds.submit(request)
+  }
+
   const state = (): LedgerState => {
     const failedAt = holds.failedAt()
     return {
@@ -161,11 +170,11 @@ export async function openLedger(options: LedgerOptions): Promise<Ledger> {
 
   return {
     async hold(request) {
-      const result = await holds.submit(request)
+      const result = await setAside(request)
       if (result.granted) running.begin(request.id)
       return result
     },
-    extend: request => holds.submit(request),
+    extend: setAside,
     settle,
     void: exchange => settle(voidOf(exchange)),
     entrusted: id => void running.end(id),

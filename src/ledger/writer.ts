@@ -39,6 +39,7 @@ const NOTHING = (): void => {}
 interface Waiting<Item, Result> {
   readonly item: Item
   readonly since: number
+  readonly promise: Promise<Result>
   resolve(result: Result): void
   reject(error: unknown): void
   /** When its patience ends. */
@@ -83,7 +84,7 @@ export class BatchWriter<Item, Result> {
     const { promise, resolve, reject } = Promise.withResolvers<Result>()
     const since = this.#attended()
     const dueAt = since + this.#options.patienceMs
-    this.#queue.push({ item, since, resolve, reject, dueAt, isLate: false, done: false })
+    this.#queue.push({ item, since, promise, resolve, reject, dueAt, isLate: false, done: false })
     this.#open += 1
     if (this.#stopTimer === NOTHING) this.#watch()
     if (!this.#running) {
@@ -91,6 +92,12 @@ export class BatchWriter<Item, Result> {
       void this.#run()
     }
     return promise
+  }
+
+  /** Resolves when those who wait and are asked for have their answers, whatever these are. */
+  async answered(isAsked: (item: Item) => boolean): Promise<void> {
+    const asked = this.#queue.filter(({ item, done }) => !done && isAsked(item))
+    await Promise.allSettled(asked.map(({ promise }) => promise))
   }
 
   /** How many wait or are in flight. */

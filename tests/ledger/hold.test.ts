@@ -44,6 +44,16 @@ describe('exactly 100', () => {
   })
 })
 
+test('what the last answer did not cost is there for the next request, before its charge is posted', async () => {
+  const slow = await fixture.open({ timings: { settleGatherMs: 300 } })
+  const payer = await fixture.payer(100n)
+  for (let turn = 0; turn < 3; turn++) {
+    const request = holdOf(payer, 90n)
+    expect(verdict(await slow.hold(request))).toBe('granted')
+    void slow.settle(costOf(request, 1n))
+  }
+})
+
 describe('a hold is denied', () => {
   test('when the account has less than that', async () => {
     const payer = await fixture.payer(10n)

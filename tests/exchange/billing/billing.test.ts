@@ -541,11 +541,25 @@ describe('credit', () => {
     await first.text()
   })
 
+  test('serves one request after the other as long as it lasts', async () => {
+    const { key } = await poor(10n ** 9n)
+    answer = () => eventStream(DELTA + FINISH + USAGE + DONE)
+    for (let turn = 0; turn < 3; turn++) {
+      const response = await post(body('dear', true, ',"max_tokens":750'), key)
+      expect(response.status).toBe(200)
+      await response.text()
+    }
+  })
+
   test('for exactly one of two requests at once serves exactly one', async () => {
     const { key, accountId } = await poor(10n ** 9n)
-    answer = () => eventStream(DELTA + FINISH + USAGE + DONE)
+    const fed = fedStream()
+    answer = () => eventStream(fed.stream)
+    fed.write(DELTA)
     const answers = await Promise.all([0, 1].map(() => post(body('dear', true, ',"max_tokens":900'), key)))
     expect(answers.map(({ status }) => status).sort()).toEqual([200, 402])
+    fed.write(FINISH + USAGE + DONE)
+    fed.close()
     await Promise.all(answers.map(response => response.text()))
     await until(async () => (await gateway.ledger.balance(accountId))?.pendingNano === 0n)
     const left = (await gateway.ledger.balance(accountId))?.balanceNano
