@@ -17,7 +17,7 @@ RUN apt-get update \
 COPY --from=build /usr/local/lib/node_modules/bun/bin/bun.exe /usr/local/bin/bun
 WORKDIR /app
 COPY --from=build /app/node_modules node_modules
-COPY package.json tsconfig.json bunfig.toml ./
+COPY package.json tsconfig.json bunfig.toml LICENSE ./
 COPY src src
 COPY drizzle drizzle
 RUN printf '#!/bin/sh\nexec bun /app/src/main.ts "$@"\n' > /usr/local/bin/tollgate \
