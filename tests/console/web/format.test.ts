@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 import type { Prices } from '@/console/api/contract/words.ts'
 import { ApiFailure } from '@/console/web/api/failure.ts'
-import { headerLines, readHeaderLines } from '@/console/web/format/header-lines.ts'
+import { headerLines, readHeaderLines } from '@/console/web/format/channel-texts.ts'
 import {
   byteCount,
   COUNT_STEPS,

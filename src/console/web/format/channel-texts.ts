@@ -1,6 +1,5 @@
 import type { Channel, Vendor } from '../../api/contract/admin-catalog.ts'
 import { wrong } from '../api/failure.ts'
-import { headerLines, readHeaderLines } from './header-lines.ts'
 import { optionalCount, typedInteger, typedText } from './typed.ts'
 
 /** A channel as people type it, by the names of the API. */
@@ -80,4 +79,24 @@ export function readChannelTexts(
     // Unticked on a new channel, the address decides.
     allow_private: texts.allow_private || channel !== undefined ? texts.allow_private : undefined,
   }
+}
+
+/** Headers as people type them: `name: value`, one a line. */
+export function headerLines(headers: Readonly<Record<string, string>>): string {
+  return Object.entries(headers)
+    .map(([name, value]) => `${name}: ${value}`)
+    .join('\n')
+}
+
+/** The inverse; undefined if a line is no header. */
+export function readHeaderLines(text: string): Record<string, string> | undefined {
+  const headers: Record<string, string> = {}
+  for (const line of text.split('\n')) {
+    if (line.trim() === '') continue
+    const match = /^\s*([!#$%&'*+.^_`|~\w-]+)\s*:\s*(.*?)\s*$/.exec(line)
+    if (match === null) return undefined
+    const [, name = '', value = ''] = match
+    headers[name] = value
+  }
+  return headers
 }

@@ -10,7 +10,7 @@ import { ListTable } from '../parts/list-table.tsx'
 import { Money } from '../parts/money.tsx'
 import { Badge, Empty } from '../parts/notice.tsx'
 import { Page } from '../parts/page.tsx'
-import type { Column } from '../parts/table.tsx'
+import { actionColumn, type Column } from '../parts/table.tsx'
 import { useToast } from '../parts/toast.tsx'
 import { When } from '../parts/when.tsx'
 import { CreateKey } from './key-create.tsx'
@@ -168,27 +168,22 @@ export function keyColumns(acts: KeyActs | undefined): Column<Key>[] {
       kind: 'nowrap',
       cell: key => <When iso={key.expires_at} style="day" />,
     },
-    ...(acts === undefined
-      ? []
-      : [
-          {
-            label: '',
-            kind: 'fit bare',
-            cell: (key: Key) =>
-              key.status === 'revoked' ? null : (
-                <div class="row-actions">
-                  <Button small kind="quiet" onClick={() => acts.onChange(key)}>
-                    {acts.change}
-                    <span class="unseen"> {key.name || key.prefix}</span>
-                  </Button>
-                  <Button small kind="danger" onClick={() => acts.onRevoke(key)}>
-                    Revoke<span class="unseen"> {key.name || key.prefix}</span>
-                  </Button>
-                </div>
-              ),
-          } as const,
-        ]),
+    ...(acts === undefined ? [] : [actionColumn<Key>(key => buttonsOf(key, acts))]),
   ]
+}
+
+function buttonsOf(key: Key, { change, onChange, onRevoke }: KeyActs) {
+  return key.status === 'revoked' ? null : (
+    <>
+      <Button small kind="quiet" onClick={() => onChange(key)}>
+        {change}
+        <span class="unseen"> {key.name || key.prefix}</span>
+      </Button>
+      <Button small kind="danger" onClick={() => onRevoke(key)}>
+        Revoke<span class="unseen"> {key.name || key.prefix}</span>
+      </Button>
+    </>
+  )
 }
 
 const CAP_PERIODS = { day: 'a day', week: 'a week', month: 'a month', total: 'in all' } as const

@@ -9,7 +9,7 @@ import { Confirm } from '../parts/confirm.tsx'
 import { Form } from '../parts/form.tsx'
 import { Badge, FailureNotice } from '../parts/notice.tsx'
 import { Answer, Page } from '../parts/page.tsx'
-import { type Column, Table } from '../parts/table.tsx'
+import { actionColumn, type Column, Table } from '../parts/table.tsx'
 import { useToast } from '../parts/toast.tsx'
 import { When } from '../parts/when.tsx'
 import { useSession, useUser } from '../session.tsx'
@@ -115,17 +115,12 @@ function sessionColumns(onEnd: (id: number) => void): Column<SessionRow>[] {
     { label: 'Address', cell: session => session.ip ?? <span class="soft">unknown</span> },
     { label: 'Signed in', kind: 'nowrap', cell: session => <When iso={session.created_at} /> },
     { label: 'Last seen', kind: 'nowrap', cell: session => <When iso={session.seen_at} style="since" /> },
-    {
-      label: '',
-      kind: 'fit bare',
-      cell: session =>
-        session.current ? null : (
-          <div class="row-actions">
-            <Button small kind="danger" onClick={() => onEnd(session.id)}>
-              Sign out<span class="unseen"> {session.agent}</span>
-            </Button>
-          </div>
-        ),
-    },
+    actionColumn(session =>
+      session.current ? null : (
+        <Button small kind="danger" onClick={() => onEnd(session.id)}>
+          Sign out<span class="unseen"> {session.agent}</span>
+        </Button>
+      ),
+    ),
   ]
 }

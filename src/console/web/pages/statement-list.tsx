@@ -5,7 +5,7 @@ import { monthName } from '../format/time.ts'
 import { Money } from '../parts/money.tsx'
 import { Empty } from '../parts/notice.tsx'
 import { Answer } from '../parts/page.tsx'
-import { type Column, Table } from '../parts/table.tsx'
+import { actionColumn, type Column, Table } from '../parts/table.tsx'
 
 /** Where the page and the file of a month are. */
 interface StatementAddresses {
@@ -41,19 +41,15 @@ function columnsOf({ pageOf, fileOf }: StatementAddresses): Column<Statement>[] 
     { label: 'In', kind: 'number', cell: row => <Money amount={row.credits} /> },
     { label: 'Out', kind: 'number', cell: row => <Money amount={row.debits} /> },
     { label: 'Closing', kind: 'number', cell: row => <Money amount={row.closing} /> },
-    {
-      label: '',
-      kind: 'fit bare',
-      cell: row => (
-        <div class="row-actions">
-          <a class="button small quiet" href={pageOf(row.month)} target="_blank" rel="noreferrer">
-            Print<span class="unseen"> the statement of {monthName(row.month)}</span>
-          </a>
-          <a class="button small quiet" href={fileOf(row.month)} download>
-            CSV<span class="unseen"> of {monthName(row.month)}</span>
-          </a>
-        </div>
-      ),
-    },
+    actionColumn(row => (
+      <>
+        <a class="button small quiet" href={pageOf(row.month)} target="_blank" rel="noreferrer">
+          Print<span class="unseen"> the statement of {monthName(row.month)}</span>
+        </a>
+        <a class="button small quiet" href={fileOf(row.month)} download>
+          CSV<span class="unseen"> of {monthName(row.month)}</span>
+        </a>
+      </>
+    )),
   ]
 }

@@ -1,7 +1,7 @@
 import type { Usage } from '../../api/contract/usage.ts'
 import { exactMoney, shortMoney } from '../format/money.ts'
 import { compactNumber, wholeNumber } from '../format/number.ts'
-import { Figure } from '../parts/figures.tsx'
+import { Figure } from '../parts/facts.tsx'
 import { useCurrency } from '../session.tsx'
 import { drawnValues, MEASURE_NAMES, type Measure, type Series } from './usage-series.ts'
 

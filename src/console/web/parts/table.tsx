@@ -6,11 +6,23 @@ import { FailureNotice } from './notice.tsx'
 
 /** A column of a table, and what it shows of a row. */
 export interface Column<Row> {
-  /** Empty for a column of buttons. */
+  /** Empty for the column of actions. */
   label: string
   cell(row: Row): ComponentChildren
   /** `wide`: only where there is room; elsewhere its first cell says it, as `narrow`. */
   kind?: 'primary-cell' | 'wide' | 'number' | 'nowrap' | 'fit' | 'bare' | 'fit bare'
+}
+
+/** The column of what may be done to a row; null where nothing may. */
+export function actionColumn<Row>(buttons: (row: Row) => ComponentChildren): Column<Row> {
+  return {
+    label: '',
+    kind: 'fit bare',
+    cell: row => {
+      const found = buttons(row)
+      return found === null ? null : <div class="row-actions">{found}</div>
+    },
+  }
 }
 
 interface TableProps<Row> {

@@ -1,7 +1,6 @@
 import type { Account } from '../../../api/contract/admin-accounts.ts'
 import { limitsInWords } from '../../format/limit-texts.ts'
-import { Fact } from '../../parts/facts.tsx'
-import { MoneyFigure } from '../../parts/figures.tsx'
+import { Fact, MoneyFigure } from '../../parts/facts.tsx'
 import { Badge } from '../../parts/notice.tsx'
 import { When } from '../../parts/when.tsx'
 import { AccountStatus } from './accounts.tsx'

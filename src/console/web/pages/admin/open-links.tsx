@@ -5,7 +5,7 @@ import { useCursorList } from '../../api/query.ts'
 import { Button } from '../../parts/button.tsx'
 import { Confirm } from '../../parts/confirm.tsx'
 import { ListTable } from '../../parts/list-table.tsx'
-import type { Column } from '../../parts/table.tsx'
+import { actionColumn, type Column } from '../../parts/table.tsx'
 import { useToast } from '../../parts/toast.tsx'
 import { When } from '../../parts/when.tsx'
 import { useMayAdminister, useUser } from '../../session.tsx'
@@ -66,18 +66,13 @@ function columnsOf(
     },
     { label: 'Made', kind: 'nowrap', cell: link => <When iso={link.created_at} style="since" /> },
     { label: 'Works until', kind: 'nowrap', cell: link => <When iso={link.expires_at} /> },
-    {
-      label: '',
-      kind: 'fit bare',
-      cell: link =>
-        mayRevoke(link) ? (
-          <div class="row-actions">
-            <Button small kind="danger" onClick={() => onRevoke(link)}>
-              Take back<span class="unseen"> the link for {link.email}</span>
-            </Button>
-          </div>
-        ) : null,
-    },
+    actionColumn(link =>
+      mayRevoke(link) ? (
+        <Button small kind="danger" onClick={() => onRevoke(link)}>
+          Take back<span class="unseen"> the link for {link.email}</span>
+        </Button>
+      ) : null,
+    ),
   ]
 }
 

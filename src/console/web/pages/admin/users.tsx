@@ -10,7 +10,7 @@ import { Icon } from '../../parts/icon.tsx'
 import { ListTable } from '../../parts/list-table.tsx'
 import { Badge, Empty } from '../../parts/notice.tsx'
 import { Page } from '../../parts/page.tsx'
-import type { Column } from '../../parts/table.tsx'
+import { actionColumn, type Column } from '../../parts/table.tsx'
 import { When } from '../../parts/when.tsx'
 import { useMayAdminister, useUser } from '../../session.tsx'
 import { OpenLinks } from './open-links.tsx'
@@ -124,17 +124,11 @@ function columnsOf(onManage: ((user: ConsoleUser) => void) | undefined): Column<
     ...(onManage === undefined
       ? []
       : [
-          {
-            label: '',
-            kind: 'fit bare',
-            cell: (user: ConsoleUser) => (
-              <div class="row-actions">
-                <Button small kind="quiet" onClick={() => onManage(user)}>
-                  Manage<span class="unseen"> {user.email}</span>
-                </Button>
-              </div>
-            ),
-          } as const,
+          actionColumn<ConsoleUser>(user => (
+            <Button small kind="quiet" onClick={() => onManage(user)}>
+              Manage<span class="unseen"> {user.email}</span>
+            </Button>
+          )),
         ]),
   ]
 }
