@@ -50,9 +50,13 @@ export function callInput(item: JsonObject, kind: ToolCallKind): string {
   if (kind === 'computer' && item['action'] === undefined && item['actions'] !== undefined) {
     return JSON.stringify({ actions: item['actions'] })
   }
-  const input = item[CALL_ITEMS[kind].input]
-  const action = kind === 'local_shell' || kind === 'shell' ? asObject(input) : undefined
-  return inputText(action === undefined ? input : shellInput(action))
+  return inputText(item[CALL_ITEMS[kind].input])
+}
+
+/** The same of a call of the conversation: a shell's as the model made it, where it was given a function in its place. */
+export function pastInput(item: JsonObject, kind: ToolCallKind): string {
+  const action = kind === 'local_shell' || kind === 'shell' ? asObject(item['action']) : undefined
+  return action === undefined ? callInput(item, kind) : JSON.stringify(shellInput(action))
 }
 
 /** A shell's action in the words of its declaration (tools/client-schemas.ts), without what `encodeCall` fills in. */

@@ -4,7 +4,7 @@ import { textPart } from '@/generation/part.ts'
 import type { Turn } from '@/generation/request.ts'
 import type { Tool } from '@/generation/tool.ts'
 import { asArray, asObject, asString, type JsonObject, type JsonValue } from '@/json/json.ts'
-import { callInput, callKind, callName, linkOf } from './calls.ts'
+import { callKind, callName, linkOf, pastInput } from './calls.ts'
 import { decodeContent } from './content.ts'
 import { decodeImageCall, decodeReasoning } from './items.ts'
 import { decodeOutput, outputKind } from './tool-output.ts'
@@ -113,7 +113,7 @@ class InputReader implements Input {
       callId,
       name,
       namespace: asString(item['namespace']),
-      input: callInput(item, kind),
+      input: pastInput(item, kind),
       signature: undefined,
       cache: undefined,
     }
