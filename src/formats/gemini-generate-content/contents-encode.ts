@@ -1,4 +1,4 @@
-import { NO_RESULT, orphanParts } from '@/formats/tools/results.ts'
+import { NO_RESULT, orphanParts, withDocumentTexts } from '@/formats/tools/results.ts'
 import type { MediaPart, Part, ToolCallPart, ToolResultPart } from '@/generation/part.ts'
 import { isSilent, type Turn } from '@/generation/request.ts'
 import { present } from '@/json/json.ts'
@@ -88,11 +88,12 @@ function encodeResults(
   const responses: WirePart[] = []
   const following: WirePart[] = []
   for (const call of calls) {
-    const result = resultOf.get(call)
+    const found = resultOf.get(call)
+    const result = found && withDocumentTexts(found, to.losses)
     if (result !== undefined && isMarked(result)) to.losses.add('cacheMark')
     const media = result === undefined ? [] : resultMedia(result).map(item => encodeMedia(item, to))
-    const inside = to.traits.mediaInResults ? media.filter(part => part.text === undefined) : []
-    following.push(...media.filter(part => !inside.includes(part)))
+    const inside = to.traits.mediaInResults ? media : []
+    if (!to.traits.mediaInResults) following.push(...media)
     const functionResponse = present({
       id: to.traits.callIds ? call.callId : undefined,
       name: call.name,

@@ -1,4 +1,4 @@
-import { NO_RESULT, orphanParts, tellFailure, withMark } from '@/formats/tools/results.ts'
+import { NO_RESULT, orphanParts, tellFailure, withDocumentTexts, withMark } from '@/formats/tools/results.ts'
 import { type MediaPart, type Part, type TextPart, type ToolResultPart, textPart } from '@/generation/part.ts'
 import type { Turn } from '@/generation/request.ts'
 import type { JsonObject } from '@/json/json.ts'
@@ -104,8 +104,9 @@ function answerCalls(
       continue
     }
     answered.add(result)
-    messages.push({ role: 'tool', tool_call_id, content: encodeTexts(resultTexts(result), '\n', rules) })
-    hoisted.push(...hoistedParts(result, tool_call_id))
+    const told = withDocumentTexts(result, rules.losses)
+    messages.push({ role: 'tool', tool_call_id, content: encodeTexts(resultTexts(told), '\n', rules) })
+    hoisted.push(...hoistedParts(told, tool_call_id))
   }
   if (hoisted.length > 0) messages.push({ role: 'user', content: encodeParts(hoisted, rules) })
   return messages

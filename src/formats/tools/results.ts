@@ -1,3 +1,4 @@
+import type { Losses } from '@/formats/losses.ts'
 import {
   type CacheMark,
   type MediaPart,
@@ -22,6 +23,17 @@ export function orphanLabel({
 }: Pick<ToolResultPart, 'callId' | 'name' | 'isError'>): string {
   const of = name === undefined ? `call ${callId}` : `${name} (${callId})`
   return `Result of tool ${of}${isError ? ', which failed' : ''}:`
+}
+
+/** A result with the text of its documents among its own, for formats whose results hold text and little else. */
+export function withDocumentTexts(result: ToolResultPart, losses: Losses): ToolResultPart {
+  const content = result.content.map(part => {
+    if (part.type !== 'media' || part.source.type !== 'text') return part
+    if (part.citable) losses.add('citations')
+    const said = [part.title ?? part.filename, part.context, part.source.text]
+    return { ...textPart(said.filter(text => text !== undefined).join('\n\n')), cache: part.cache }
+  })
+  return { ...result, content }
 }
 
 /** A result's content with the mark of the whole on its last part, where marks have their place. */

@@ -26,3 +26,23 @@ test.each(FORMATS)(
     expect(sent.includes('cache_control') || losses.some(({ field }) => field === 'cacheMark')).toBe(true)
   },
 )
+
+test.each(FORMATS)('%s: what a document of a result says stands in that result', to => {
+  const content = [
+    { type: 'document', title: 'Log', source: { type: 'text', media_type: 'text/plain', data: 'disk full' } },
+  ]
+  const messages = [
+    { role: 'user', content: 'go' },
+    { role: 'assistant', content: ['a', 'b'].map(id => ({ type: 'tool_use', id, name: 'read', input: {} })) },
+    { role: 'user', content: ['a', 'b'].map(id => ({ type: 'tool_result', tool_use_id: id, content })) },
+  ]
+  const request = CODECS['anthropic-messages'].decodeRequest(
+    { messages, max_tokens: 99 },
+    { model: 'm', stream: false },
+  )
+  const results = CODECS[to]
+    .decodeRequest(CODECS[to].encodeRequest(request, TARGETS[to]).body, { model: 'm', stream: false })
+    .turns.flatMap(({ parts }) => parts.filter(part => part.type === 'tool-result'))
+  expect(results).toHaveLength(2)
+  for (const result of results) expect(JSON.stringify(result.content)).toContain('disk full')
+})
