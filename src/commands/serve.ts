@@ -7,7 +7,6 @@ import { bindOps } from '@/commands/serve/listeners.ts'
 import { applyAgain, applyAtStart, warnOfJump } from '@/commands/serve/operator-file.ts'
 import { withRuntimeSettings } from '@/commands/serve/runtime-settings.ts'
 import { type RunningServer, startServer } from '@/commands/serve/server.ts'
-import { supervisedReadings } from '@/commands/serve/supervised-readings.ts'
 import { type Supervisor, startSupervisor } from '@/commands/serve/supervisor.ts'
 import { reportTo, untilDismissed, type WorkerOrder, workerOrder } from '@/commands/serve/worker.ts'
 import { configFileOf } from '@/config/file.ts'
@@ -106,7 +105,7 @@ async function serve({ settings, io, log, metrics }: Serving): Promise<void> {
     let ops: ReturnType<typeof bindOps> | undefined
     const openOps = (): string => {
       ops = bindOps(settings.ops, server.probes)
-      return ops.url.href.replace(/\/$/, '')
+      return ops.url.origin
     }
     try {
       await administer(
@@ -128,24 +127,16 @@ async function administer(
   { settings, io, log }: Serving,
   { database, secretBox, server, openOps, welcome, stop }: Started,
 ): Promise<void> {
-  const { apiUrl } = server
-  const supervised =
-    'readings' in server ? undefined : supervisedReadings(settings.redisUrl ?? '', systemClock, log)
-  const readings = 'readings' in server ? server.readings : supervised
-  if (readings === undefined) throw new Error('nobody tells the console of the server')
+  const { apiUrl, readings } = server
   const base = { settings, database, secretBox, clock: systemClock, log }
+  const console = await startConsole({ ...base, apiUrl, readings })
   try {
-    const console = await startConsole({ ...base, apiUrl, readings })
-    try {
-      const link = await firstOwnerLink(linkMakerOf(console.console), database.orm)
-      // The last that opens, in one turn with the greeting: who finds the one finds the other.
-      greet(io, { apiUrl, consoleUrl: console.url, opsUrl: openOps() }, { welcome, link })
-      log.info({ signal: await stop }, 'stopping')
-    } finally {
-      await console.stop()
-    }
+    const link = await firstOwnerLink(linkMakerOf(console.console), database.orm)
+    // The last that opens, in one turn with the greeting: who finds the one finds the other.
+    greet(io, { apiUrl, consoleUrl: console.url, opsUrl: openOps() }, { welcome, link })
+    log.info({ signal: await stop }, 'stopping')
   } finally {
-    await supervised?.close()
+    await console.stop()
   }
 }
 

@@ -1,20 +1,16 @@
-import type { Clock } from '@/clock/clock.ts'
 import { bind } from '@/commands/bind.ts'
 import { programVersion } from '@/commands/version.ts'
 import type { Settings } from '@/config/settings.ts'
 import { buildBundle } from '@/console/bundle.ts'
 import { serveConsole } from '@/console/console.ts'
-import type { Console, Readings } from '@/console/deployment.ts'
+import type { Console } from '@/console/deployment.ts'
 import { LiveTail } from '@/console/live-tail.ts'
 import { sendMail } from '@/console/mail.ts'
-import { createPasswords, type Passwords } from '@/console/passwords.ts'
+import { createPasswords } from '@/console/passwords.ts'
 import { stripeClient } from '@/console/payments.ts'
 import { Throttle } from '@/console/throttle.ts'
 import { keepAddingUpUsage } from '@/console/usage-totals.ts'
-import type { Database } from '@/db/connect.ts'
 import { openLiveCatalog } from '@/routing/catalog/live-catalog.ts'
-import type { SecretBox } from '@/secrets/secret-box.ts'
-import type { Log } from '@/telemetry/log.ts'
 import { createAddressGuard, usesProxy } from '@/upstream/address-guard.ts'
 import { createUpstreamClient } from '@/upstream/client.ts'
 import { tcpReach } from '@/upstream/connections.ts'
@@ -22,19 +18,13 @@ import { lazySimulator } from './lazy-simulator.ts'
 import { orElse } from './listeners.ts'
 
 /** What a console needs of the process that has it. */
-export interface ConsoleOptions {
+export interface ConsoleOptions
+  extends Pick<Console, 'database' | 'secretBox' | 'clock' | 'log' | 'readings'>,
+    // What a test takes its own of.
+    Partial<Pick<Console, 'passwords' | 'sendMail' | 'stripe'>> {
   settings: Pick<Settings, 'console' | 'publicApiUrl' | 'publicConsoleUrl' | 'trustedProxies'>
-  database: Database
-  secretBox: SecretBox
-  clock: Clock
-  log: Log
   /** Where the API host listens. */
   apiUrl: string
-  readings: Readings
-  /** What a test takes its own of. */
-  passwords?: Passwords
-  sendMail?: Console['sendMail']
-  stripe?: Console['stripe']
 }
 
 /** A console that listens. */
@@ -95,7 +85,7 @@ export async function startConsole(options: ConsoleOptions): Promise<RunningCons
       ),
   )
   const endAddingUp = keepAddingUpUsage({ database, clock, log })
-  const url = server.url.href.replace(/\/$/, '')
+  const url = server.url.origin
   if (publicUrl === '') publicUrl = reachable(url)
   return {
     url,

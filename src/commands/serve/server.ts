@@ -63,7 +63,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   let isLeaving = false
   openRequests = () => api.pendingRequests()
   return {
-    apiUrl: addressOf(api.url),
+    apiUrl: api.url.origin,
     probes: {
       metrics: () => metrics.registry.metrics(),
       contentType: metrics.registry.contentType,
@@ -113,8 +113,4 @@ function breakersOf(channels: readonly ChannelHealth[]): BreakerReading[] {
     { channel, key: '', ...breaker },
     ...keys.map(({ position, breaker }) => ({ channel, key: String(position), ...breaker })),
   ])
-}
-
-function addressOf(url: URL): string {
-  return url.href.replace(/\/$/, '')
 }

@@ -2,8 +2,10 @@ import { AggregatorRegistry, Counter, Gauge, Registry } from 'prom-client'
 import type { Clock } from '@/clock/clock.ts'
 import { bind } from '@/commands/bind.ts'
 import type { Listener } from '@/config/settings.ts'
+import type { Readings } from '@/console/deployment.ts'
 import type { OpsDependencies } from '@/ops/ops.ts'
 import type { Log } from '@/telemetry/log.ts'
+import { supervisedReadings } from './supervised-readings.ts'
 import type { MetricReading, WorkerMessage, WorkerQuestion } from './worker.ts'
 import { startWorker, type WorkerProcess } from './worker-process.ts'
 
@@ -11,6 +13,8 @@ import { startWorker, type WorkerProcess } from './worker-process.ts'
 export interface SupervisorOptions {
   workers: number
   api: Listener
+  /** By which workers tell one another of channels; there is one where there are several. */
+  redisUrl: string | undefined
   clock: Clock
   log: Log
 }
@@ -20,6 +24,8 @@ export interface Supervisor {
   apiUrl: string
   /** What the ops listener tells: of all workers as one. */
   probes: OpsDependencies
+  /** What the console shows of the workers. */
+  readings: Readings
   /** Tells all workers to end, which they do in their own time, and waits for them. */
   stop(): Promise<void>
 }
@@ -88,14 +94,19 @@ export async function startSupervisor(options: SupervisorOptions): Promise<Super
       () => seats.filter(({ worker }) => worker !== undefined).length,
       () => restarts,
     )
+    const readings = supervisedReadings(options.redisUrl ?? '', clock, log)
     return {
       apiUrl,
+      readings,
       probes: {
         contentType: Registry.PROMETHEUS_CONTENT_TYPE,
         metrics: async () => metricsOf(await ask('metrics'), own),
         unreadiness: async () => (isStopping ? 'shutting down' : unreadinessOf(await ask('readiness'))),
       },
-      stop: clear,
+      async stop() {
+        await readings.close()
+        await clear()
+      },
     }
   } catch (error) {
     await clear()
