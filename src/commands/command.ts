@@ -101,7 +101,7 @@ function refuseRepeated(names: readonly string[]): void {
 /** The value of an option that has to be there. */
 export function required({ texts }: Arguments, name: string): string {
   const value = texts[name]
-  if (value === undefined || value === '') throw new UsageError(`--${name} is missing`)
+  if (value === undefined || value.trim() === '') throw new UsageError(`--${name} is missing`)
   return value
 }
 

@@ -101,6 +101,7 @@ test.each([
   ['account credit 1 -1 --reason r', 'Unknown option'],
   ['account debit 1 1e3 --reason r', 'AMOUNT is "1e3"'],
   ['account credit 1 5', '--reason is missing'],
+  ['account credit --reason \t 1 5', '--reason is missing'],
   ['account credit x 5 --reason r', 'ID is "x"'],
   ['account credit 1 5 --reason r --expires soon', '--expires is "soon" but must be an ISO time'],
   [
