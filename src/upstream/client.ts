@@ -144,17 +144,21 @@ function bodyOf(body: Uint8Array | StreamedBody): Uint8Array | ReadableStream<Ui
 }
 
 function timeoutError(channel: Channel): GatewayError {
-  return new GatewayError('upstream_timeout', 'The upstream did not answer in time', {
+  return new GatewayError('upstream_timeout', 'The upstream did not answer in time (response timed out)', {
     retry: 'next-channel',
     detail: `channel ${channel.name}: no head after ${channel.timeouts.firstByteMs} ms`,
   })
 }
 
 function unreachable(channel: Channel): GatewayError {
-  return new GatewayError('upstream_timeout', 'The upstream could not be reached in time', {
-    retry: 'next-channel',
-    detail: `channel ${channel.name}: no connection after ${channel.timeouts.connectMs} ms`,
-  })
+  return new GatewayError(
+    'upstream_timeout',
+    'The upstream could not be reached in time (connection timed out)',
+    {
+      retry: 'next-channel',
+      detail: `channel ${channel.name}: no connection after ${channel.timeouts.connectMs} ms`,
+    },
+  )
 }
 
 /** A failure before any head: the reason of an abort of ours, an address that is refused, or a broken connection. */

@@ -96,7 +96,7 @@ export async function readFault(response: Response, deadlines: Deadlines): Promi
 
 /** An upstream that says nothing any more in the middle of its answer. */
 export function stalled(): GatewayError {
-  return new GatewayError('upstream_timeout', 'The upstream stopped sending', {
+  return new GatewayError('upstream_timeout', 'The upstream stopped sending (stream timed out)', {
     isStall: true,
     retry: 'next-channel',
   })

@@ -1,6 +1,6 @@
 import type { GatewayError } from '@/errors/gateway-error.ts'
 import type { DecodeContext } from '@/formats/codec.ts'
-import { brokenAnswer, errorInAnswer } from '@/formats/faults/fault.ts'
+import { brokenAnswer, cutAnswer, errorInAnswer } from '@/formats/faults/fault.ts'
 import {
   NO_NOTE,
   type PlainNote,
@@ -32,8 +32,6 @@ import { DATA_KEYS, type StreamEventType } from './wire.ts'
 export function createStreamDecoder(context: DecodeContext): StreamDecoder {
   return new EventDecoder(context)
 }
-
-const ENDED_EARLY = 'The upstream closed the stream before the answer was complete'
 
 const shapeOf = (field: string): PlainShape => ({ text: ['delta', field], loose: [], usage: undefined })
 
@@ -103,7 +101,7 @@ class EventDecoder implements StreamDecoder, PlainReader {
         this.#stop = overlay(this.#stop, asObject(data['delta']))
         return this.#addUsage(asObject(data['usage']), emit, !countsOutput(asObject(data['usage'])))
       case 'message_stop':
-        if (this.#isCutInCall) return this.#fail(ENDED_EARLY, emit)
+        if (this.#isCutInCall) return this.#fail(cutAnswer(), emit)
         this.#hasStopped = true
         return this.#finish(emit)
       case 'error':
@@ -120,7 +118,7 @@ class EventDecoder implements StreamDecoder, PlainReader {
     if (this.#done) return
     // A stop reason is the answer's end, even if message_stop got lost; without one the answer was cut.
     if (this.#hasReason) this.#finish(emit)
-    else this.#fail(ENDED_EARLY, emit)
+    else this.#fail(cutAnswer(), emit)
   }
 
   /** Clients take an answer for cut until they have seen it. */

@@ -1,5 +1,6 @@
-import { GatewayError } from '@/errors/gateway-error.ts'
+import type { GatewayError } from '@/errors/gateway-error.ts'
 import type { ReplyContext } from '@/formats/codec.ts'
+import { cutAnswer } from '@/formats/faults/fault.ts'
 import type { PlainWriter, StreamEncoder } from '@/formats/plain/plain-text.ts'
 import type { GenerationEvent } from '@/generation/event.ts'
 import type { Finish } from '@/generation/response.ts'
@@ -67,7 +68,7 @@ class EventEncoder implements StreamEncoder {
   end(emit: Emit): void {
     if (this.#failed) return
     const finish = this.#finish
-    if (finish === undefined) return this.#fail(unfinished(), emit)
+    if (finish === undefined) return this.#fail(cutAnswer(), emit)
     this.#start(emit)
     this.#writer.close(emit)
     while (this.#waiting.size > 0) {
@@ -154,8 +155,4 @@ class EventEncoder implements StreamEncoder {
     this.#failed = true
     emit(encodeErrorEvent(error, this.#context.requestId))
   }
-}
-
-function unfinished(): GatewayError {
-  return new GatewayError('upstream_error', 'The upstream ended before the answer was complete')
 }

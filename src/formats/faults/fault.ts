@@ -67,6 +67,14 @@ export function brokenAnswer(problem: string): GatewayError {
   return new GatewayError('upstream_error', problem, { retry: 'next-channel' })
 }
 
+/**
+ * An answer without its end. Agents that read it in a stream have no status to go by, and ask again where the words are
+ * ones they know: "server error" (opencode, pi).
+ */
+export function cutAnswer(): GatewayError {
+  return brokenAnswer("The upstream's answer ended early (server error)")
+}
+
 /** The fault that an error event was made from; undefined for errors of our own. */
 export function faultOf(error: GatewayError): UpstreamFault | undefined {
   return error instanceof UpstreamFaultError ? error.fault : undefined

@@ -1,6 +1,6 @@
 import { GatewayError } from '@/errors/gateway-error.ts'
 import type { DecodeContext } from '@/formats/codec.ts'
-import { brokenAnswer, errorInAnswer } from '@/formats/faults/fault.ts'
+import { cutAnswer, errorInAnswer } from '@/formats/faults/fault.ts'
 import {
   NO_NOTE,
   type PlainNote,
@@ -101,9 +101,7 @@ export class GeminiDecoder implements StreamDecoder, PlainReader {
     if (this.#failed) return
     for (const candidate of this.#candidates.values()) candidate.end(emit)
     if (this.#hasEnded) return
-    const problem =
-      this.#started !== undefined ? 'ended its answer without a finish reason' : 'closed without an answer'
-    this.#fail(emit, brokenAnswer(`The upstream ${problem}`))
+    this.#fail(emit, cutAnswer())
   }
 
   /** One GenerateContentResponse of the answer. */

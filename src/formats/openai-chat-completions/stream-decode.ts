@@ -1,6 +1,6 @@
 import { GatewayError } from '@/errors/gateway-error.ts'
 import type { DecodeContext } from '@/formats/codec.ts'
-import { brokenAnswer, decodeFault, errorInAnswer, faultError } from '@/formats/faults/fault.ts'
+import { cutAnswer, decodeFault, errorInAnswer, faultError } from '@/formats/faults/fault.ts'
 import {
   type JsonPath,
   NO_NOTE,
@@ -105,7 +105,7 @@ class ChunkDecoder implements StreamDecoder, PlainReader {
   end(emit: Emit): void {
     if (this.#isOver) return
     if (this.#answer.isFinished) return this.#done(emit)
-    this.#fail(endedEarly(), emit)
+    this.#fail(cutAnswer(), emit)
   }
 
   missingEnd(): string {
@@ -119,7 +119,7 @@ class ChunkDecoder implements StreamDecoder, PlainReader {
    */
   #done(emit: Emit): void {
     const isCut = !this.#isPassed && this.#answer.isCutInCall
-    if (!this.#answer.hasBegun || isCut) return this.#fail(endedEarly(), emit)
+    if (!this.#answer.hasBegun || isCut) return this.#fail(cutAnswer(), emit)
     this.#isOver = true
     this.#answer.end(emit)
   }
@@ -135,10 +135,6 @@ class ChunkDecoder implements StreamDecoder, PlainReader {
     this.#isOver = true
     emit({ type: 'error', error })
   }
-}
-
-function endedEarly(): GatewayError {
-  return brokenAnswer("The upstream's answer ended early")
 }
 
 /** Reads chunks, or a whole answer as one chunk whose deltas are messages: the same fields in both. */

@@ -1,5 +1,6 @@
-import { GatewayError } from '@/errors/gateway-error.ts'
+import type { GatewayError } from '@/errors/gateway-error.ts'
 import type { ReplyContext } from '@/formats/codec.ts'
+import { cutAnswer } from '@/formats/faults/fault.ts'
 import type { PlainWriter, StreamEncoder } from '@/formats/plain/plain-text.ts'
 import type { EventOf, GenerationEvent } from '@/generation/event.ts'
 import type { Finish } from '@/generation/response.ts'
@@ -80,7 +81,7 @@ class ChunkEncoder implements StreamEncoder {
     if (this.#isOver) return
     // Every decoder tells of a cut answer itself; this keeps a silent one from looking like a success.
     if (this.#finishes.size === 0) {
-      return this.#fail(new GatewayError('upstream_error', "The upstream's answer ended early"), emit)
+      return this.#fail(cutAnswer(), emit)
     }
     this.#isOver = true
     for (const [index, finish] of this.#finishes) this.#candidate(index).finish(finish, emit)

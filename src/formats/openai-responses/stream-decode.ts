@@ -1,6 +1,6 @@
 import type { GatewayError } from '@/errors/gateway-error.ts'
 import type { DecodeContext } from '@/formats/codec.ts'
-import { brokenAnswer, errorInAnswer } from '@/formats/faults/fault.ts'
+import { cutAnswer, errorInAnswer } from '@/formats/faults/fault.ts'
 import { AudioDeltas } from '@/formats/openai/audio-deltas.ts'
 import type { PlainReader, PlainShape, StreamDecoder } from '@/formats/plain/plain-text.ts'
 import type { Emit, EventOf, GenerationEvent } from '@/generation/event.ts'
@@ -203,7 +203,7 @@ export class EventDecoder implements StreamMachine<SseEvent, GenerationEvent> {
 
   end(emit: Emit): void {
     if (this.#ended) return
-    this.#fail(brokenAnswer('The upstream closed the stream before the response was complete'), emit)
+    this.#fail(cutAnswer(), emit)
   }
 
   /** The response's last event may name the tier that its first one left open. */

@@ -1,5 +1,6 @@
-import { GatewayError } from '@/errors/gateway-error.ts'
+import type { GatewayError } from '@/errors/gateway-error.ts'
 import type { ReplyContext } from '@/formats/codec.ts'
+import { cutAnswer } from '@/formats/faults/fault.ts'
 import { mediaWords } from '@/formats/media/media-words.ts'
 import { outputFormatOf } from '@/formats/openai/image-type.ts'
 import type { PlainWriter, StreamEncoder } from '@/formats/plain/plain-text.ts'
@@ -144,7 +145,7 @@ export class ReplyWriter implements StreamMachine<GenerationEvent, string> {
   end(emit: Emit): void {
     if (this.#ended) return
     if (this.#finish !== undefined) return this.#complete(this.#finish, emit)
-    this.#fail(new GatewayError('upstream_error', 'The answer ended before it was complete'), emit)
+    this.#fail(cutAnswer(), emit)
   }
 
   /** See StreamEncoder. */

@@ -310,6 +310,7 @@ describe('an upstream that is silent', () => {
     for (let silence = 0; silence <= 121_000; silence += 1000) clock.advance(1000)
     expect(await stream.toEnd()).toBe('clean')
     expect(stream.text).toContain('"error":{')
+    expect(stream.text).toContain('stream timed out')
     expect(stream.text).not.toContain('[DONE]')
     await until(() => upstream.aborted > aborted)
     await until(async () => (await lastExchange())['end_state'] === 'stalled')
@@ -367,7 +368,7 @@ describe('an upstream that is cut', () => {
     await stream.until('one')
     fed.close()
     await stream.toEnd()
-    expect(stream.text).toContain("The upstream's answer ended early (request id: ")
+    expect(stream.text).toContain("The upstream's answer ended early (server error) (request id: ")
     await until(async () => (await lastExchange())['end_state'] === 'upstream_cut')
   })
 
@@ -377,7 +378,7 @@ describe('an upstream that is cut', () => {
     ['messages', 'event: error', 'message_stop'],
     ['gemini', 'data: {"error":', 'finishReason'],
   ] as const)(
-    'in a %s stream is an error event in its grammar and never a clean end',
+    'in a %s stream is an error event in its grammar, in words on which agents ask again, and never a clean end',
     async (surface, error, terminal) => {
       for (const how of ['closed', 'reset'] as const) {
         const fed = fedStream()
@@ -390,7 +391,7 @@ describe('an upstream that is cut', () => {
         const end = await stream.toEnd()
         expect(end).toBe(surface === 'gemini' ? 'broken' : 'clean')
         expect(stream.text).toContain(error)
-        expect(stream.text).toContain('(request id: ')
+        expect(stream.text).toContain('server error) (request id: ')
         expect(stream.text).not.toContain(terminal)
         expect(stream.text).not.toContain('half of')
         await until(async () => (await lastExchange())['end_state'] === 'upstream_cut')

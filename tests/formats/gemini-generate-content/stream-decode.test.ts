@@ -332,7 +332,7 @@ describe('a whole answer', () => {
   test('that is an error or nothing is thrown', () => {
     const decode = (body: JsonObject) => () => codec.decodeResponse(body, decodeContext())
     expect(decode({ error: { code: 500, message: 'boom' } })).toThrow('boom')
-    expect(decode({})).toThrow('without a finish reason')
+    expect(decode({})).toThrow('ended early')
   })
 })
 
