@@ -133,12 +133,10 @@ class AnswerTeller {
   }
 }
 
-/** Some upstreams end with an empty output: the items that were done are it. */
+/** An end that says of no output, as that of an answer which breaks off: the items that were done are it. */
 function withOutput(data: string, events: readonly StoredEvent[]): string {
   const output = asObject(parseObject(data)?.['response'])?.['output']
   if (asArray(output).length > 0) return data
   const items = doneItems(events)
-  return items.length === 0
-    ? data
-    : spliceText(data, [{ path: ['response', 'output'], text: `[${items.join(',')}]` }])
+  return spliceText(data, [{ path: ['response', 'output'], text: `[${items.join(',')}]` }])
 }

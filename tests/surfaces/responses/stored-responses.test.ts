@@ -229,6 +229,52 @@ describe('what an upstream of the same format is told', () => {
   })
 })
 
+test('of a stored answer that breaks off the items that were whole by then are its output', async () => {
+  const item = {
+    id: 'msg_1',
+    type: 'message',
+    role: 'assistant',
+    status: 'completed',
+    content: [{ type: 'output_text', text: 'half', annotations: [] }],
+  }
+  const response = { id: 'resp_1', object: 'response', status: 'in_progress', output: [] }
+  const events = [
+    { type: 'response.created', sequence_number: 0, response },
+    {
+      type: 'response.output_item.added',
+      sequence_number: 1,
+      output_index: 0,
+      item: { ...item, content: [] },
+    },
+    {
+      type: 'response.output_text.delta',
+      sequence_number: 2,
+      output_index: 0,
+      content_index: 0,
+      item_id: 'msg_1',
+      delta: 'half',
+    },
+    { type: 'response.output_item.done', sequence_number: 3, output_index: 0, item },
+  ]
+  upstream.answer = () =>
+    new Response(events.map(event => `data: ${JSON.stringify(event)}\n\n`).join(''), {
+      headers: { 'content-type': 'text/event-stream' },
+    })
+  const stream = await openai.responses.create({
+    model: 'responses/echo',
+    input: 'x',
+    store: true,
+    stream: true,
+  })
+  const last = (await collect(stream)).at(-1)
+  if (last?.type !== 'response.failed') throw new Error(`the stream ended in ${last?.type}`)
+  expect(last.response.output).toMatchObject([item])
+  expect(await openai.responses.retrieve(last.response.id)).toMatchObject({
+    status: 'failed',
+    output: [item],
+  })
+})
+
 describe('only who asks has an answer stored', () => {
   test.each([{}, { store: false }])('%j stores nothing', async said => {
     const made = await openai.responses.create({ model: 'chat/echo', input: 'hi', ...said })
