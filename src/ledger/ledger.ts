@@ -140,9 +140,8 @@ export async function openLedger(options: LedgerOptions): Promise<Ledger> {
     return result
   }
 
-  /** What the account's last answers cost may not be charged yet, and set aside still: then there is more once it is. */
-  async function setAside(request: HoldRequest | ExtendRequest): Promise<HoldResult> {
-    const result = await holds.submit(request)
+  /** Asks again where the account's last answers had set credit aside that is free once their charges are posted. */
+  async function onceCharged(request: HoldRequest | ExtendRequest, result: HoldResult): Promise<HoldResult> {
     if (result.granted || result.reason !== 'credit_reserved') return result
     const charged = settles.answered(({ accountId }) => accountId === request.accountId)
     await within(timings.holdPatienceMs, charged, clock)
@@ -170,11 +169,14 @@ export async function openLedger(options: LedgerOptions): Promise<Ledger> {
 
   return {
     async hold(request) {
-      const result = await setAside(request)
+      const first = await holds.submit(request)
+      const result = first.granted ? first : await onceCharged(request, first)
       if (result.granted) running.begin(request.id)
       return result
     },
-    extend: setAside,
+    async extend(request) {
+      return onceCharged(request, await holds.submit(request))
+    },
     settle,
     void: exchange => settle(voidOf(exchange)),
     entrusted: id => void running.end(id),
