@@ -10,7 +10,7 @@ function encode(format: (typeof OPENAI_FORMATS)[number], schema: JsonObject, ven
   const wire = {
     systemInstruction: { parts: [{ text: 'Be brief.' }] },
     contents: [{ role: 'user', parts: [{ text: 'Three colours' }] }],
-    generationConfig: { responseMimeType: 'application/json', responseSchema: schema },
+    generationConfig: { responseMimeType: 'application/json', ...schemaField(schema) },
   }
   const request = geminiGenerateContent.decodeRequest(wire, { model: 'm', stream: false })
   const target = { model, vendor, maxOutputTokens: undefined }
@@ -20,6 +20,11 @@ function encode(format: (typeof OPENAI_FORMATS)[number], schema: JsonObject, ven
     asked: body['response_format'] ?? asObject(body['text'])?.['format'],
     losses: losses.map(({ field }) => field),
   }
+}
+
+/** Gemini's own schemas have no references. */
+function schemaField(schema: JsonObject): JsonObject {
+  return schema['$ref'] === undefined ? { responseSchema: schema } : { responseJsonSchema: schema }
 }
 
 describe.each(OPENAI_FORMATS)('%s', format => {
@@ -43,6 +48,19 @@ describe.each(OPENAI_FORMATS)('%s', format => {
       }
     },
   )
+
+  test('a schema whose root refers to a definition has that for its root, which OpenAI asks for', () => {
+    const node = { type: 'object', properties: { next: { $ref: '#/$defs/Node' } } }
+    const { asked, losses } = encode(
+      format,
+      { $ref: '#/$defs/Node', $defs: { Node: node } },
+      'api.openai.com',
+      'gpt-5.1',
+    )
+    const schema = asObject(asked?.['json_schema'] ?? asked)?.['schema']
+    expect(schema).toEqual({ ...node, $defs: { Node: node } })
+    expect(losses).toEqual([])
+  })
 
   test('its schema of an object is asked for as it is, and so is any schema of another vendor', () => {
     const object = { type: 'OBJECT', properties: { a: { type: 'STRING' } } }
