@@ -57,7 +57,8 @@ describe.each(OPENAI_FORMATS)('%s', format => {
       'api.openai.com',
       'gpt-5.1',
     )
-    const schema = asObject(asked?.['json_schema'] ?? asked)?.['schema']
+    const wish = asObject(asked)
+    const schema = (asObject(wish?.['json_schema']) ?? wish)?.['schema']
     expect(schema).toEqual({ ...node, $defs: { Node: node } })
     expect(losses).toEqual([])
   })
