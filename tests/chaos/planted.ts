@@ -240,9 +240,9 @@ export const PLANTED: readonly Planted[] = [
   },
   {
     bug: 'a receipt does not keep the service tier that it was charged by',
-    file: 'src/exchange/billing/settlement.ts',
-    find: 'serviceTier: charge?.serviceTier ?? null,',
-    replace: 'serviceTier: null,',
+    file: 'src/exchange/exchange-columns.ts',
+    find: 'service_tier: charge?.serviceTier,',
+    replace: 'service_tier: undefined,',
     caughtBy: 'tests/exchange/billing/service-tiers.test.ts',
   },
   {

@@ -6,15 +6,15 @@ import { PlainListener } from '@/formats/plain/listener.ts'
 import { isPlainDelta, type PlainDelta, type StreamDecoder } from '@/formats/plain/plain-text.ts'
 import type { GenerationEvent } from '@/generation/event.ts'
 import { runMachine, type StreamMachine } from '@/generation/machine.ts'
-import { type JsonObject, parseObject } from '@/json/json.ts'
-import { hasMark, indexOfMark } from '@/json/mark.ts'
+import { hasComment, withoutComments } from '@/sse/comments.ts'
 import type { SseEvent } from '@/sse/event.ts'
 import { createSseParser, readEvent } from '@/sse/parser.ts'
-import { EventSplitter, eachEvent, keepEvents, MAX_EVENT_BYTES } from '@/sse/splitter.ts'
+import { EventSplitter, keepEvents, MAX_EVENT_BYTES } from '@/sse/splitter.ts'
 import { isComplete } from './complete-event.ts'
+import { EventTrail } from './event-trail.ts'
 import type { Emit, Pipeline } from './pipeline.ts'
+import { TextSample } from './text-sample.ts'
 
-const COLON = 0x3a
 const LF = 0x0a
 const CR = 0x0d
 
@@ -51,23 +51,17 @@ export class PassthroughPipeline implements Pipeline {
   /** Made at the first event in an unusual spelling. */
   #parser: StreamMachine<Uint8Array, SseEvent> | undefined
   #hasParsed = false
-  /** Where the stream stands, for an error event of ours in formats that number their events. */
+  /** Where the stream stands, in formats that number their events. */
   readonly #trail: EventTrail | undefined
   readonly #listener: PlainListener | undefined
   /** Of the event that was decoded last: its text, and whether it gave anything else. */
   #delta: PlainDelta | undefined
   #gaveMore = false
-  #gaveText = false
+  /** How many bytes of it are text; undefined: it gave none. */
+  #textBytes: number | undefined
   #emit: Emit = () => {}
-  /** Bytes of the last parsed event that were neither text of the answer nor padding. */
-  #envelope = 0
-  /** Whether it was padded, as OpenAI's events are so that their length says nothing. */
-  #isPadded = false
-  /** How the last event with text began, while those like it are counted by their length; undefined: parse the next. */
-  #sample: Buffer | undefined
-  /** For how many events a sample is good, and still is: what surrounds a text may grow, or be longer for some. */
-  #sampleLife = 15
-  #sampleLeft = 0
+  /** The last event with text, while those like it are counted by their length. */
+  readonly #sample = new TextSample()
   /** What the upstream left out at the end of its answer. */
   #missingEnd = ''
 
@@ -154,37 +148,8 @@ export class PassthroughPipeline implements Pipeline {
     const { output, error } = this.meter
     const isPassed = output && error === undefined && !chunksOnly && framer === undefined && !readsAll
     // Events whose lines end otherwise are looked at one by one.
-    if (!isPassed || this.#sample === undefined || codec.isTelling(run) || run.includes(CR)) return undefined
-    let textBytes = 0
-    let left = this.#sampleLeft
-    for (let start = 0, end = 0; start < run.length; start = end) {
-      const mark = indexOfMark(run, EMPTY_LINE, start)
-      end = mark + EMPTY_LINE.length
-      const bytes = mark < 0 ? undefined : this.#textBytesIn(run, start, end)
-      if (bytes === undefined || left === 0) return undefined
-      textBytes += bytes
-      left -= 1
-    }
-    this.#sampleLeft = left
-    return textBytes
-  }
-
-  /** Whether what stands there begins as the last event with text did, and is as long. */
-  #isLikeSample(bytes: Uint8Array, start: number, end: number): boolean {
-    const sample = this.#sample
-    if (sample === undefined || end - start < this.#envelope) return false
-    for (let at = 0; at < sample.length; at += 1) if (bytes[start + at] !== sample[at]) return false
-    return true
-  }
-
-  /**
-   * How much text an event has that is counted without being read; undefined for one that is not like the sample. The
-   * padding that the sample has must be there, as it would be looked for in all that follows.
-   */
-  #textBytesIn(bytes: Uint8Array, start: number, end: number): number | undefined {
-    if (!this.#isLikeSample(bytes, start, end)) return undefined
-    const padding = this.#isPadded ? paddingIn(bytes, start, end) : 0
-    return padding === undefined ? undefined : Math.max(0, end - start - this.#envelope - padding)
+    if (!isPassed || !this.#sample.isTaken || codec.isTelling(run) || run.includes(CR)) return undefined
+    return this.#sample.countAll(run)
   }
 
   /** Whether these whole events are plain text that was listened to. */
@@ -202,10 +167,9 @@ export class PassthroughPipeline implements Pipeline {
     if (this.meter.error !== undefined) return false
     const { codec, hidesUsage, readsAll } = this.#options
     const isTelling = codec.isTelling(viewOf(bytes, start, end))
-    const isRead = !this.meter.output || readsAll || isTelling || this.#sampleLeft === 0
-    const unread = isRead ? undefined : this.#textBytesIn(bytes, start, end)
+    const isRead = !this.meter.output || readsAll || isTelling
+    const unread = isRead ? undefined : this.#sample.count(bytes, start, end)
     if (unread !== undefined) {
-      this.#sampleLeft -= 1
       this.meter.addUnread(unread)
       return true
     }
@@ -217,9 +181,7 @@ export class PassthroughPipeline implements Pipeline {
     }
     this.#delta = undefined
     this.#gaveMore = false
-    this.#gaveText = false
-    const known = this.#envelope
-    this.#envelope = end - start
+    this.#textBytes = undefined
     const event = text === undefined ? utf8.decode(viewOf(bytes, start, end)) : text.slice(start, end)
     const usual = this.#parser === undefined ? readEvent(event) : undefined
     const parsed = usual === undefined ? this.#parse(viewOf(bytes, start, end)) : [usual]
@@ -229,21 +191,10 @@ export class PassthroughPipeline implements Pipeline {
       if (this.#missingEnd !== '' || (hidesUsage && isUsageChunk(one)) || this.#isForeignEnd(one))
         return false
     }
-    if (this.#gaveMore) this.#sample = undefined
-    else if (this.#gaveText) this.#sampleOf(bytes, start, end)
-    else this.#envelope = known
+    if (this.#gaveMore) this.#sample.drop()
+    else if (this.#textBytes !== undefined) this.#sample.take(bytes, start, end, this.#textBytes)
     if (this.#delta !== undefined && !this.#gaveMore && isTelling) listener?.open(event, this.#delta)
     return this.meter.error === undefined
-  }
-
-  /** Events that begin like this one are counted by their length. */
-  #sampleOf(bytes: Uint8Array, start: number, end: number): void {
-    const padding = paddingIn(bytes, start, end)
-    this.#envelope -= padding ?? 0
-    this.#isPadded = padding !== undefined
-    this.#sample = Buffer.from(viewOf(bytes, start, Math.min(end, start + SAMPLE_BYTES)))
-    this.#sampleLeft = this.#sampleLife
-    this.#sampleLife = Math.min(2 * this.#sampleLife + 1, MAX_SAMPLE_LIFE)
   }
 
   /** Has an event decoded that may be the last of the answer, whose end may lack something. */
@@ -259,8 +210,7 @@ export class PassthroughPipeline implements Pipeline {
     if (this.#delta === undefined && isPlainDelta(event)) this.#delta = event
     else if (event.type !== 'usage') this.#gaveMore = true
     if ('text' in event) {
-      this.#envelope -= Buffer.byteLength(JSON.stringify(event.text)) - 2
-      this.#gaveText = true
+      this.#textBytes = (this.#textBytes ?? 0) + Buffer.byteLength(JSON.stringify(event.text)) - 2
     }
     this.meter.observe(event)
   }
@@ -334,50 +284,12 @@ export class PassthroughPipeline implements Pipeline {
   }
 }
 
-const COMMENTS = [Buffer.from('\n:'), Buffer.from('\r:')]
-
-function hasComment(bytes: Uint8Array): boolean {
-  return bytes[0] === COLON || hasMark(bytes, COMMENTS)
-}
-
-const COMMENT_LINE = /^:.*(?:\r\n|\n|\r|$)/gm
-
-/** Whole events without the comments in front of, between and within them. */
-function withoutComments(run: Buffer): Buffer {
-  const kept: Buffer[] = []
-  eachEvent(run, event => {
-    // One UTF-16 unit for each byte, so that what is no UTF-8 stays as it is.
-    const text = hasComment(event) ? event.toString('latin1').replace(COMMENT_LINE, '') : undefined
-    if (text === undefined) kept.push(event)
-    else if (text.trim() !== '') kept.push(Buffer.from(text, 'latin1'))
-  })
-  return Buffer.concat(kept)
-}
-
 /** What a last event's end lacks: its empty line, or the end of the line before that, too. */
 function missingLineEnds(rest: Buffer): Buffer {
   if (rest.at(-1) === CR) return Buffer.from('\r')
   if (rest.at(-1) !== LF) return EMPTY_LINE
   return Buffer.from(rest.at(-2) === CR ? '\r\n' : '\n')
 }
-
-const PADDING = Buffer.from('"obfuscation":')
-const QUOTE = Buffer.from('"')
-
-/** The length of an event's padding; undefined if it has none. Within a text the mark's quotes would be escaped. */
-function paddingIn(bytes: Uint8Array, start: number, end: number): number | undefined {
-  const mark = indexOfMark(bytes, PADDING, start)
-  if (mark < 0 || mark >= end) return undefined
-  const opening = indexOfMark(bytes, QUOTE, mark + PADDING.length)
-  const closing = opening < 0 ? -1 : indexOfMark(bytes, QUOTE, opening + 1)
-  return closing < 0 || closing >= end ? undefined : closing - opening - 1
-}
-
-/** Seldom enough to cost nothing that counts. */
-const MAX_SAMPLE_LIFE = 127
-
-/** As long as it takes to tell what kind of event it is, in formats that say so at its beginning. */
-const SAMPLE_BYTES = 40
 
 /** A longer read goes the general way: what is told last in it would be looked for in all of it. */
 const MAX_LOOKED_THROUGH = 4096
@@ -395,47 +307,4 @@ function usualText(read: Uint8Array): string | undefined {
 /** Some of the bytes, or all. */
 function viewOf(bytes: Uint8Array, start: number, end: number): Uint8Array {
   return start === 0 && end === bytes.length ? bytes : bytes.subarray(start, end)
-}
-
-/** How much of the end of a run is kept to read the number of its last event from. */
-const TRAIL_BYTES = 4096
-
-/** What a stream said first and last. Keeps copies, since a view would hold all of the read it is part of. */
-class EventTrail {
-  #first: Buffer | undefined
-  #last: Uint8Array = Buffer.alloc(0)
-
-  follow(run: Uint8Array): void {
-    this.#first ??= Buffer.from(firstEvent(Buffer.from(run)))
-    this.#last = Buffer.from(run.subarray(-TRAIL_BYTES))
-  }
-
-  /** The same for a later read that is a run as a whole: it need not be copied, as long as it is short. */
-  followRead(read: Uint8Array): void {
-    this.#last = read.length <= TRAIL_BYTES ? read : Buffer.from(read.subarray(-TRAIL_BYTES))
-  }
-
-  /** The number of the last event, beside the response that the first one announced. */
-  lastData(): JsonObject | undefined {
-    const numbers = [
-      ...Buffer.from(this.#last)
-        .toString('latin1')
-        .matchAll(/"sequence_number"\s*:\s*(\d+)/g),
-    ]
-    const response =
-      this.#first && parseObject(runMachine(createSseParser(), [this.#first])[0]?.data ?? '')?.['response']
-    const last = numbers.at(-1)?.[1]
-    return {
-      ...(response === undefined ? {} : { response }),
-      ...(last === undefined ? {} : { sequence_number: Number(last) }),
-    }
-  }
-}
-
-function firstEvent(run: Buffer): Buffer {
-  let first: Buffer | undefined
-  eachEvent(run, event => {
-    first ??= event
-  })
-  return first ?? run
 }

@@ -1,0 +1,93 @@
+import { indexOfMark } from '@/json/mark.ts'
+
+/** Seldom enough to cost nothing that counts. */
+const MAX_LIFE = 127
+
+/** As long as it takes to tell what kind of event it is, in formats that say so at its beginning. */
+const BEGINNING_BYTES = 40
+
+const EMPTY_LINE = Buffer.from('\n\n')
+
+/**
+ * An event with text, by which the text of others is counted that are not read: one that begins in the same way is as much
+ * longer or shorter as its text is. Good for some events only, since what surrounds a text may grow, or be longer for some.
+ */
+export class TextSample {
+  #beginning: Buffer | undefined
+  /** Bytes of it that were neither text nor padding. */
+  #envelope = 0
+  /** Whether it was padded, as OpenAI's events are so that their length says nothing. */
+  #isPadded = false
+  /** For how many events a sample is good, and still is. */
+  #life = 15
+  #left = 0
+
+  get isTaken(): boolean {
+    return this.#beginning !== undefined
+  }
+
+  /** Takes the event that stands there, so many bytes of which are text. */
+  take(bytes: Uint8Array, start: number, end: number, textBytes: number): void {
+    const padding = paddingIn(bytes, start, end)
+    this.#envelope = end - start - textBytes - (padding ?? 0)
+    this.#isPadded = padding !== undefined
+    this.#beginning = Buffer.from(bytes.subarray(start, Math.min(end, start + BEGINNING_BYTES)))
+    this.#left = this.#life
+    this.#life = Math.min(2 * this.#life + 1, MAX_LIFE)
+  }
+
+  /** Lets go of it: events of its kind are to be read. */
+  drop(): void {
+    this.#beginning = undefined
+  }
+
+  /** Bytes of text in the event that stands there; undefined: it has to be read. */
+  count(bytes: Uint8Array, start: number, end: number): number | undefined {
+    const textBytes = this.#left === 0 ? undefined : this.#textBytesIn(bytes, start, end)
+    if (textBytes !== undefined) this.#left -= 1
+    return textBytes
+  }
+
+  /** The same of all of these events, whose lines end in LF; undefined: one of them has to be read. */
+  countAll(run: Uint8Array): number | undefined {
+    let textBytes = 0
+    let left = this.#left
+    for (let start = 0, end = 0; start < run.length; start = end) {
+      const mark = indexOfMark(run, EMPTY_LINE, start)
+      end = mark + EMPTY_LINE.length
+      const bytes = mark < 0 ? undefined : this.#textBytesIn(run, start, end)
+      if (bytes === undefined || left === 0) return undefined
+      textBytes += bytes
+      left -= 1
+    }
+    this.#left = left
+    return textBytes
+  }
+
+  /** The padding that the sample has must be there, as it would be looked for in all that follows. */
+  #textBytesIn(bytes: Uint8Array, start: number, end: number): number | undefined {
+    if (!this.#isLike(bytes, start, end)) return undefined
+    const padding = this.#isPadded ? paddingIn(bytes, start, end) : 0
+    return padding === undefined ? undefined : Math.max(0, end - start - this.#envelope - padding)
+  }
+
+  /** Whether what stands there begins as the sample did, and is as long. */
+  #isLike(bytes: Uint8Array, start: number, end: number): boolean {
+    const beginning = this.#beginning
+    if (beginning === undefined || end - start < this.#envelope) return false
+    for (let at = 0; at < beginning.length; at += 1) if (bytes[start + at] !== beginning[at]) return false
+    return true
+  }
+}
+
+const PADDING = Buffer.from('"obfuscation":')
+const QUOTE = Buffer.from('"')
+
+/** The length of an event's padding; undefined if it has none. Within a text the mark's quotes would be escaped. */
+function paddingIn(bytes: Uint8Array, start: number, end: number): number | undefined {
+  const mark = indexOfMark(bytes, PADDING, start)
+  if (mark < 0 || mark >= end) return undefined
+  const opening = indexOfMark(bytes, QUOTE, mark + PADDING.length)
+  const closing = opening < 0 ? -1 : indexOfMark(bytes, QUOTE, opening + 1)
+  return closing < 0 || closing >= end ? undefined : closing - opening - 1
+}
