@@ -1,5 +1,5 @@
 import type { Clock } from '@/clock/clock.ts'
-import { within } from '@/clock/wait.ts'
+import { pause, within } from '@/clock/wait.ts'
 import { Refusal } from '@/errors/refusal.ts'
 import { openSpill, type Spill } from '@/ledger/spill/spill.ts'
 import type { Log } from '@/telemetry/log.ts'
@@ -144,7 +144,8 @@ export async function openLedger(options: LedgerOptions): Promise<Ledger> {
   async function onceCharged(request: HoldRequest | ExtendRequest, result: HoldResult): Promise<HoldResult> {
     if (result.granted || result.reason !== 'credit_reserved') return result
     const charged = settles.answered(({ accountId }) => accountId === request.accountId)
-    await within(timings.holdPatienceMs, charged, clock)
+    const chargedElsewhere = pause(presence.alive() > 1 ? timings.settleTravelMs : 0, clock)
+    await Promise.all([within(timings.holdPatienceMs, charged, clock), chargedElsewhere])
     return await holds.submit(request)
   }
 

@@ -13,6 +13,8 @@ export interface LedgerTimings {
   holdPatienceMs: number
   /** The least time between two batches of settlements: each locks its wallets until it is on disk, and holds wait for that. */
   settleGatherMs: number
+  /** How long a charge is on its way to the database, at most as a rule: one of another process is not seen here. */
+  settleTravelMs: number
   /** After so long a settlement goes to the journal. */
   settlePatienceMs: number
   /** Postgres gives up on a statement of the ledger that takes longer. */
@@ -30,6 +32,7 @@ export const TIMINGS: LedgerTimings = {
   auditMs: 300_000,
   holdPatienceMs: 2_000,
   settleGatherMs: 5,
+  settleTravelMs: 50,
   settlePatienceMs: 2_000,
   statementTimeoutMs: 2_000,
   connectionTimeoutMs: 6_000,

@@ -54,6 +54,19 @@ test('what the last answer did not cost is there for the next request, before it
   }
 })
 
+test('so it is at another process, which does not know of the charge', async () => {
+  const one = await fixture.open({ timings: { settleGatherMs: 800 } })
+  const other = await fixture.open({ timings: { settleTravelMs: 1_600 } })
+  await other.beat()
+  const payer = await fixture.payer(100n)
+  for (let turn = 0; turn < 2; turn++) {
+    const request = holdOf(payer, 90n)
+    expect(verdict(await one.hold(request))).toBe('granted')
+    void one.settle(costOf(request, 1n))
+  }
+  expect(verdict(await other.hold(holdOf(payer, 90n)))).toBe('granted')
+})
+
 describe('a hold is denied', () => {
   test('when the account has less than that', async () => {
     const payer = await fixture.payer(10n)
