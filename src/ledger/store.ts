@@ -60,8 +60,8 @@ export interface LedgerStore {
   /** Takes what is left of it; returns how many entries that made. */
   expireCredit(accountId: number): Promise<number>
   /**
-   * Makes what holds the entries of the next months; returns how many were missing. An entry of a month without it would
-   * keep it from ever being made.
+   * Makes what holds the entries of the next months, and of whatever others there are entries; returns how many months were
+   * missing.
    */
   makePartitions(): Promise<number>
   rollUp(): Promise<number>

@@ -276,6 +276,35 @@ test('the first entry after nothing ran for months has its month', async () => {
   }
 })
 
+test('what a gateway with a wrong clock wrote gets its months, and stays what it is', async () => {
+  const stray = await ledgerFixture()
+  try {
+    const { database } = stray
+    const ledger = await stray.open()
+    const payer = await stray.payer(100n)
+    const idAt = (time: string) => Bun.randomUUIDv7('hex', Date.parse(time))
+    const exchange = { ...holdOf(payer, 10n), id: idAt('2090-07-15') }
+    await ledger.hold(exchange)
+    await ledger.settle(costOf(exchange, 7n))
+    const expiresAt = new Date(Date.now() + 3_600_000)
+    for (const id of [idAt('1970-01-01'), idAt('2090-07-15')]) {
+      await stray.store.post({ id, accountId: payer.accountId, kind: 'promo', amountNano: 20n, expiresAt })
+    }
+    const books = () =>
+      Promise.all([database.sql`select * from entry order by seq`, stray.store.grants(payer.accountId)])
+    const before = await books()
+    expect(await database.sql`select from entry_default`).toHaveLength(3)
+    expect(await stray.store.makePartitions()).toBe(2)
+    expect(await books()).toEqual(before)
+    expect((await audit(database.url)).checks.filter(({ count }) => count > 0)).toEqual([])
+    expect(await database.sql`select from entry_2090_07`).toHaveLength(2)
+    await expect(database.sql`delete from entry_2090_07`.execute()).rejects.toThrow('append-only')
+    expect(await stray.store.makePartitions()).toBe(0)
+  } finally {
+    await stray.close()
+  }
+})
+
 test('the days that are over are added up once', async () => {
   const roll = (at: string) => sql`select ledger_roll_up(${at}::text::timestamptz) as rows`
   const tomorrow = new Date(Date.now() + 2 * 86_400_000).toISOString()
