@@ -1,3 +1,4 @@
+import { remembered } from '@/formats/remembered.ts'
 import type { Effort } from '@/generation/request.ts'
 
 /** What a model of this format takes and refuses, as far as requests depend on it. */
@@ -92,7 +93,9 @@ const FAMILY_FIRST = /claude-([a-z]+)-(\d{1,2})(?:[-.](\d{1,2}))?(?!\d)/
 const VERSION_FIRST = /claude-(\d{1,2})(?:[-.](\d{1,2}))?(?!\d)(?:-([a-z]+))?/
 
 /** What is known of a model, by its name. An unknown Claude is taken for a new one. */
-export function modelTraits(model: string): ModelTraits {
+export const modelTraits = remembered(traitsOf)
+
+function traitsOf(model: string): ModelTraits {
   const name = model.toLowerCase()
   if (!name.includes('claude')) return FOREIGN
   if (name.includes('claude-instant')) return FIRST

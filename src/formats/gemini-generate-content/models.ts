@@ -1,3 +1,4 @@
+import { remembered } from '@/formats/remembered.ts'
 import { EFFORTS, type Effort } from '@/generation/request.ts'
 import { asWord } from '@/json/json.ts'
 
@@ -91,7 +92,9 @@ const MODELS: readonly (readonly [RegExp, ModelTraits])[] = [
 ]
 
 /** What is known of a model, `models/` and `tunedModels/` in front of its name or not. */
-export function modelTraits(model: string): ModelTraits {
+export const modelTraits = remembered(traitsOf)
+
+function traitsOf(model: string): ModelTraits {
   const name = model.toLowerCase()
   return MODELS.find(([pattern]) => pattern.test(name))?.[1] ?? UNKNOWN
 }

@@ -1,3 +1,4 @@
+import { remembered } from '@/formats/remembered.ts'
 import type { RequestField } from '@/generation/loss.ts'
 import { EFFORTS, type Effort } from '@/generation/request.ts'
 
@@ -27,7 +28,9 @@ const SEARCH_REFUSES: readonly RequestField[] = [
 ]
 
 /** The traits of a model. A vendor prefix (`openai/gpt-5`) is passed over. */
-export function modelTraits(model: string): ModelTraits {
+export const modelTraits = remembered(traitsOf)
+
+function traitsOf(model: string): ModelTraits {
   const name = model.slice(model.lastIndexOf('/') + 1).toLowerCase()
   const [, major, minor = '0'] = /^gpt-(\d+)(?:\.(\d+))?/.exec(name) ?? []
   const version = major === undefined ? undefined : Number(major) * 100 + Number(minor)

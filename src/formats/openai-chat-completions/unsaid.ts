@@ -97,6 +97,9 @@ const INSIDE: ReadFields = {
   modalities: oneOf(...MODALITIES),
 }
 
+/** Where log probabilities are not asked for, how many is said by none. */
+const INSIDE_WITHOUT_LOGPROBS: ReadFields = { ...INSIDE, top_logprobs: oneOf(0) }
+
 /** Fields that are not read where their newer name is given. */
 const OLDER_NAMES = [
   ['functions', 'tools'],
@@ -109,7 +112,6 @@ export function unsaidFields(body: JsonObject): string[] {
   const passedOver = OLDER_NAMES.filter(names => !names.some(name => isEmpty(body[name])))
     .filter(([older, newer]) => body[older] !== body[newer])
     .map(([older]) => older)
-  // How many log probabilities is said of those that are asked for.
-  const top_logprobs = body['logprobs'] === true || oneOf(0)
-  return [...unreadInside(body, { ...INSIDE, top_logprobs }), ...passedOver]
+  const inside = body['logprobs'] === true ? INSIDE : INSIDE_WITHOUT_LOGPROBS
+  return [...unreadInside(body, inside), ...passedOver]
 }

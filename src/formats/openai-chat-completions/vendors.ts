@@ -1,4 +1,5 @@
 import { isOpenai, vendorHost } from '@/formats/openai/vendor.ts'
+import { remembered } from '@/formats/remembered.ts'
 import { fitCallId } from '@/formats/tools/call-id.ts'
 import type { RequestField } from '@/generation/loss.ts'
 import type { Effort } from '@/generation/request.ts'
@@ -80,7 +81,9 @@ const STRICT: readonly StrictVendor[] = [
 const WITHOUT_STREAM_OPTIONS = /(?:^|\.)(?:mistral\.ai|cohere\.(?:ai|com))$/
 
 /** The traits of a vendor: a short name, or a host with or without its port. */
-export function vendorTraits(vendor: string): VendorTraits {
+export const vendorTraits = remembered(traitsOf)
+
+function traitsOf(vendor: string): VendorTraits {
   const host = vendorHost(vendor)
   const isOpenaiItself = isOpenai(vendor)
   const isMistral = /(?:^|\.)mistral\.ai$/.test(host)

@@ -1,3 +1,4 @@
+import { remembered } from '@/formats/remembered.ts'
 import type { Effort } from '@/generation/request.ts'
 
 /** What a model refuses although the format can say it. Names that are not known are taken to accept everything. */
@@ -43,7 +44,9 @@ const UNKNOWN: ModelTraits = {
 }
 
 /** The traits of a model by its upstream name; a vendor's prefix (`openai/gpt-5`) is looked through. */
-export function modelTraits(model: string): ModelTraits {
+export const modelTraits = remembered(traitsOf)
+
+function traitsOf(model: string): ModelTraits {
   const name = model.slice(model.lastIndexOf('/') + 1).toLowerCase()
   return FAMILIES.find(([pattern]) => pattern.test(name))?.[1] ?? UNKNOWN
 }
