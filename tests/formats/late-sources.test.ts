@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'bun:test'
+import { callEvents, finish, START, textEvents } from '#tests/formats/events.ts'
 import { unlawful } from '#tests/support/streams/lawful.ts'
 import { decodeContext, REQUEST_ID } from '#tests/transcripts/conversion.ts'
 import { emulateStop } from '@/formats/lowering/emulation.ts'
@@ -22,28 +23,12 @@ const citation: Citation = {
 
 /** A text, a call, and then what is said of the text. */
 const LATE: GenerationEvent[] = [
-  { type: 'start', id: 'up', model: 'up', serviceTier: undefined },
-  { type: 'text-start', block: 0, candidate: 0 },
-  { type: 'text-delta', block: 0, text: 'abc' },
-  { type: 'text-end', block: 0, signature: undefined },
-  {
-    type: 'tool-input-start',
-    block: 1,
-    candidate: 0,
-    kind: 'function',
-    callId: 'call_1',
-    name: 'f',
-    namespace: undefined,
-  },
-  { type: 'tool-input-delta', block: 1, text: '{}' },
-  { type: 'tool-input-end', block: 1, signature: undefined },
+  START,
+  ...textEvents(0, 'abc'),
+  ...callEvents(1, 'f', '{}'),
   { type: 'text-citation', block: 0, citation },
   { type: 'logprobs', candidate: 0, content: [{ token: 'abc', logprob: -1, bytes: null, top_logprobs: [] }] },
-  {
-    type: 'finish',
-    candidate: 0,
-    finish: { reason: 'tool-calls', stopSequence: undefined, message: undefined },
-  },
+  finish('tool-calls'),
 ]
 
 function written(format: Format): string {

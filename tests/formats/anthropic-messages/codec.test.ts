@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'bun:test'
+import { call } from '#tests/formats/parts.ts'
 import { type ErrorKind, GatewayError } from '@/errors/gateway-error.ts'
 import { anthropicMessages } from '@/formats/anthropic-messages/codec.ts'
 import { decodeUsage, encodeUsage } from '@/formats/anthropic-messages/usage.ts'
@@ -212,21 +213,9 @@ describe('whole answers', () => {
   })
 
   test('edge 88: tool input that is no object is wrapped, big numbers keep their digits', () => {
-    const call = {
-      type: 'tool-call',
-      kind: 'function',
-      callId: 'call.1',
-      name: 'f',
-      namespace: undefined,
-      signature: undefined,
-      cache: undefined,
-    } as const
     const content = JSON.stringify(
       respond({
-        parts: [
-          { ...call, input: 'oops' },
-          { ...call, input: '{"n":9007199254740993}' },
-        ],
+        parts: [call('call.1', { input: 'oops' }), call('call.1', { input: '{"n":9007199254740993}' })],
       })['content'],
     )
     expect(content).toContain('{"_raw":"oops"}')
@@ -234,17 +223,7 @@ describe('whole answers', () => {
   })
 
   test('edge 66: ids that the API would refuse are mapped', () => {
-    const call = {
-      type: 'tool-call',
-      kind: 'function',
-      callId: 'functions.f:0',
-      name: 'f',
-      namespace: undefined,
-      input: '',
-      signature: undefined,
-      cache: undefined,
-    } as const
-    const answer = respond({ parts: [call] })
+    const answer = respond({ parts: [call('functions.f:0', { input: '' })] })
     expect(answer).toMatchObject({ stop_reason: 'tool_use', content: [{ type: 'tool_use', input: {} }] })
     expect(String((answer['content'] as JsonObject[])[0]?.['id'])).toMatch(/^[a-zA-Z0-9_-]+$/)
   })

@@ -1,8 +1,9 @@
 import { expect, test } from 'bun:test'
 import fc from 'fast-check'
+import { call } from '#tests/formats/parts.ts'
 import { anthropicMessages } from '@/formats/anthropic-messages/codec.ts'
 import type { GenerationEvent } from '@/generation/event.ts'
-import { type Part, type Signature, textPart } from '@/generation/part.ts'
+import { type Part, reasoningPart, type Signature, textPart } from '@/generation/part.ts'
 import { replay } from '@/generation/replay.ts'
 import type { GenerationResponse } from '@/generation/response.ts'
 import { NO_USAGE } from '@/generation/usage.ts'
@@ -18,24 +19,22 @@ const signature: fc.Arbitrary<Signature | undefined> = fc.constantFrom(
 const part: fc.Arbitrary<Part> = fc.oneof(
   fc.string().map(textPart),
   fc.string().map(text => ({ type: 'refusal' as const, text })),
-  fc.record({
-    type: fc.constant('reasoning' as const),
-    texts: fc.array(fc.string({ minLength: 1 }), { maxLength: 3 }),
-    raw: fc.boolean(),
-    redacted: fc.boolean(),
-    signature,
-    id: fc.constant(undefined),
-  }),
-  fc.record({
-    type: fc.constant('tool-call' as const),
-    kind: fc.constant('function' as const),
-    callId: fc.string({ minLength: 1 }),
-    name: fc.constantFrom('f', 'g'),
-    namespace: fc.constant(undefined),
-    input: fc.dictionary(fc.string(), fc.string()).map(input => JSON.stringify(input)),
-    signature,
-    cache: fc.constant(undefined),
-  }),
+  fc
+    .record({
+      texts: fc.array(fc.string({ minLength: 1 }), { maxLength: 3 }),
+      raw: fc.boolean(),
+      redacted: fc.boolean(),
+      signature,
+    })
+    .map(reasoningPart),
+  fc
+    .record({
+      callId: fc.string({ minLength: 1 }),
+      name: fc.constantFrom('f', 'g'),
+      input: fc.dictionary(fc.string(), fc.string()).map(input => JSON.stringify(input)),
+      signature,
+    })
+    .map(({ callId, ...fields }) => call(callId, fields)),
 )
 
 function response(parts: readonly Part[]): GenerationResponse {

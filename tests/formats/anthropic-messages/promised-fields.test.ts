@@ -7,10 +7,11 @@ import type {
   ToolUseBlock,
   Usage,
 } from '@anthropic-ai/sdk/resources/messages/messages'
+import { call } from '#tests/formats/parts.ts'
 import { encodeResponse } from '@/formats/anthropic-messages/response.ts'
 import { createStreamEncoder } from '@/formats/anthropic-messages/stream-encode.ts'
 import type { ReplyContext } from '@/formats/codec.ts'
-import { type Part, textPart } from '@/generation/part.ts'
+import { textPart } from '@/generation/part.ts'
 import { replay } from '@/generation/replay.ts'
 import type { GenerationResponse } from '@/generation/response.ts'
 import { asObject, type JsonValue } from '@/json/json.ts'
@@ -70,24 +71,13 @@ const CONTEXT: ReplyContext = {
   estimatedInputTokens: undefined,
 }
 
-const call: Part = {
-  type: 'tool-call',
-  kind: 'function',
-  callId: 'c',
-  name: 'weather',
-  namespace: undefined,
-  input: '{"city":"Paris"}',
-  signature: undefined,
-  cache: undefined,
-}
-
 /** An answer as a vendor that is not Anthropic gives it; nobody told its usage. */
 const ANSWER: GenerationResponse = {
   id: undefined,
   model: undefined,
   candidates: [
     {
-      parts: [textPart('Let me look.'), call],
+      parts: [textPart('Let me look.'), call('c', { name: 'weather', input: '{"city":"Paris"}' })],
       finish: { reason: 'tool-calls', stopSequence: undefined, message: undefined },
       logprobs: [],
     },

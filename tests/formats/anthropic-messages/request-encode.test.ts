@@ -1,105 +1,29 @@
 import { describe, expect, test } from 'bun:test'
+import { assistant, call, functionTool, hostedTool, result, system, user } from '#tests/formats/parts.ts'
 import { wrapSignature } from '@/formats/signatures/signature.ts'
-import {
-  type MediaPart,
-  type Part,
-  type Signature,
-  type ToolCallPart,
-  type ToolResultPart,
-  textPart,
-} from '@/generation/part.ts'
+import { type MediaPart, mediaPart, reasoningPart, type Signature, textPart } from '@/generation/part.ts'
 import type { GenerationRequest, Turn } from '@/generation/request.ts'
-import type { FunctionTool, HostedTool } from '@/generation/tool.ts'
+import type { FunctionTool } from '@/generation/tool.ts'
 import { asArray, isJsonObject, type JsonObject } from '@/json/json.ts'
 import { decode, encode, target, thrown } from './fixtures.ts'
 
 const OPUS_4_8 = target('claude-opus-4-8')
 
-function turn(role: Turn['role'], ...parts: (Part | string)[]): Turn {
-  return { role, parts: parts.map(part => (typeof part === 'string' ? textPart(part) : part)) }
+const webSearch = {
+  maxUses: 3,
+  allowedDomains: ['a.org'],
+  blockedDomains: ['b.org'],
+  userLocation: { city: 'Rome' },
+  contextSize: 'low',
 }
 
-function call(callId: string, input = '{}', name = 'f'): ToolCallPart {
-  return {
-    type: 'tool-call',
-    kind: 'function',
-    callId,
-    name,
-    namespace: undefined,
-    input,
-    signature: undefined,
-    cache: undefined,
-  }
-}
+const media = (kind: MediaPart['kind'], source: MediaPart['source'], fields: Partial<MediaPart> = {}) =>
+  mediaPart({ kind, source, ...fields })
 
-function result(callId: string, text: string, fields: Partial<ToolResultPart> = {}): ToolResultPart {
-  return {
-    type: 'tool-result',
-    kind: 'function',
-    callId,
-    name: undefined,
-    content: [textPart(text)],
-    isError: false,
-    cache: undefined,
-    ...fields,
-  }
-}
+const reasoning = (text: string, signature?: Signature) => reasoningPart({ texts: [text], signature })
 
-function reasoning(text: string, signature?: Signature): Part {
-  return { type: 'reasoning', texts: [text], raw: false, redacted: false, signature, id: undefined }
-}
-
-function media(
-  kind: MediaPart['kind'],
-  source: MediaPart['source'],
-  fields: Partial<MediaPart> = {},
-): MediaPart {
-  return {
-    type: 'media',
-    kind,
-    mediaType: undefined,
-    source,
-    filename: undefined,
-    title: undefined,
-    context: undefined,
-    citable: false,
-    signature: undefined,
-    detail: undefined,
-    cache: undefined,
-    ...fields,
-  }
-}
-
-function tool(name: string, fields: Partial<FunctionTool> = {}): FunctionTool {
-  return {
-    type: 'function',
-    name,
-    namespace: undefined,
-    description: undefined,
-    parameters: { type: 'object' },
-    strict: undefined,
-    cache: undefined,
-    ...fields,
-  }
-}
-
-function hosted(kind: HostedTool['kind'], wireType: string): HostedTool {
-  const webSearch = {
-    maxUses: 3,
-    allowedDomains: ['a.org'],
-    blockedDomains: ['b.org'],
-    userLocation: { city: 'Rome' },
-    contextSize: 'low',
-  }
-  return {
-    type: 'hosted',
-    kind,
-    format: 'openai-responses',
-    wireType,
-    wire: { type: wireType },
-    webSearch: kind === 'web_search' ? webSearch : undefined,
-  }
-}
+const tool = (name: string, fields: Partial<FunctionTool> = {}) =>
+  functionTool(name, { parameters: { type: 'object' }, ...fields })
 
 /** The content blocks of one of these messages. */
 function blocks(found: readonly JsonObject[], index: number): JsonObject[] {
@@ -112,15 +36,14 @@ function messages(turns: Turn[], to = target()): JsonObject[] {
 
 describe('messages', () => {
   test('neighbours of one role become one message', () => {
-    expect(
-      messages([turn('user', 'a'), turn('user', 'b'), turn('assistant', 'c')]).map(
-        message => message['role'],
-      ),
-    ).toEqual(['user', 'assistant'])
+    expect(messages([user('a'), user('b'), assistant('c')]).map(message => message['role'])).toEqual([
+      'user',
+      'assistant',
+    ])
   })
 
   test('empty text is left out, and a message that is empty then', () => {
-    expect(messages([turn('user', 'a', '', ' \n'), turn('assistant', ''), turn('user', 'b')])).toEqual([
+    expect(messages([user('a', '', ' \n'), assistant(''), user('b')])).toEqual([
       {
         role: 'user',
         content: [
@@ -132,16 +55,13 @@ describe('messages', () => {
   })
 
   test('the first turn is a user`s', () => {
-    expect(messages([turn('assistant', 'a'), turn('user', 'b')])[0]).toMatchObject({ role: 'user' })
+    expect(messages([assistant('a'), user('b')])[0]).toMatchObject({ role: 'user' })
     expect(messages([])).toMatchObject([{ role: 'user' }])
   })
 
   test('a final assistant turn loses its trailing white space, or is answered where nothing continues it', () => {
-    expect(messages([turn('user', 'a'), turn('assistant', 'b \n')])).toMatchObject([
-      {},
-      { content: [{ text: 'b' }] },
-    ])
-    expect(messages([turn('user', 'a'), turn('assistant', 'b')], OPUS_4_8).at(-1)).toMatchObject({
+    expect(messages([user('a'), assistant('b \n')])).toMatchObject([{}, { content: [{ text: 'b' }] }])
+    expect(messages([user('a'), assistant('b')], OPUS_4_8).at(-1)).toMatchObject({
       role: 'user',
     })
   })
@@ -153,11 +73,11 @@ describe('messages', () => {
       { type: 'text', text: 'a' },
       { type: 'text', text: 'b', cache_control: { type: 'ephemeral' } },
     ])
-    expect(encode({ turns: [turn('system', 'a'), turn('user', 'b')] }).body['system']).toBe('a')
+    expect(encode({ turns: [system('a'), user('b')] }).body['system']).toBe('a')
   })
 
   test('edge 60: a later system turn keeps its place, in the role that the model knows', () => {
-    const turns = [turn('user', 'a'), turn('system', 'b'), turn('assistant', 'c'), turn('user', 'd')]
+    const turns = [user('a'), system('b'), assistant('c'), user('d')]
     expect(messages(turns)).toMatchObject([{ role: 'user', content: [{ text: 'a' }, { text: 'b' }] }, {}, {}])
     expect(messages(turns, OPUS_4_8).map(message => message['role'])).toEqual([
       'user',
@@ -168,12 +88,7 @@ describe('messages', () => {
   })
 
   test('a system turn between call and result goes behind the result', () => {
-    const turns = [
-      turn('user', 'a'),
-      turn('assistant', call('t')),
-      turn('system', 'b'),
-      turn('user', result('t', 'r')),
-    ]
+    const turns = [user('a'), assistant(call('t')), system('b'), user(result('t', 'r'))]
     expect(messages(turns, OPUS_4_8).map(message => message['role'])).toEqual([
       'user',
       'assistant',
@@ -186,10 +101,10 @@ describe('messages', () => {
 describe('tool calls and results', () => {
   test('edge 59: results spread over two turns stand together, first and in the order of the calls', () => {
     const found = messages([
-      turn('user', 'a'),
-      turn('assistant', call('x'), call('y')),
-      turn('user', result('y', '2'), 'words'),
-      turn('user', result('x', '1')),
+      user('a'),
+      assistant(call('x'), call('y')),
+      user(result('y', '2'), 'words'),
+      user(result('x', '1')),
     ])
     expect(found[2]?.['content']).toEqual([
       { type: 'tool_result', tool_use_id: 'x', content: '1' },
@@ -200,11 +115,11 @@ describe('tool calls and results', () => {
 
   test('an id that comes again gets one of its own, in the call and in its result', () => {
     const turns = [
-      turn('user', 'go'),
-      turn('assistant', call('call_0'), call('call_0')),
-      turn('user', result('call_0', 'one'), result('call_0', 'two')),
-      turn('assistant', call('call_0')),
-      turn('user', result('call_0', 'three'), 'more'),
+      user('go'),
+      assistant(call('call_0'), call('call_0')),
+      user(result('call_0', 'one'), result('call_0', 'two')),
+      assistant(call('call_0')),
+      user(result('call_0', 'three'), 'more'),
     ]
     const ids = messages(turns).map(message =>
       asArray(message['content'])
@@ -229,29 +144,18 @@ describe('tool calls and results', () => {
   })
 
   test('a missing result is made up, one without a call becomes text', () => {
-    const found = messages([
-      turn('user', result('gone', 'r')),
-      turn('assistant', call('x')),
-      turn('assistant', 'b'),
-      turn('user', 'c'),
-    ])
+    const found = messages([user(result('gone', 'r')), assistant(call('x')), assistant('b'), user('c')])
     expect(found[0]?.['content']).toEqual([{ type: 'text', text: 'Result of tool call gone: r' }])
     expect(found[2]?.['content']).toMatchObject([{ type: 'tool_result', tool_use_id: 'x' }, { text: 'c' }])
-    expect(messages([turn('user', 'a'), turn('assistant', call('x'))])[2]?.['content']).toMatchObject([
-      { tool_use_id: 'x' },
-    ])
+    expect(messages([user('a'), assistant(call('x'))])[2]?.['content']).toMatchObject([{ tool_use_id: 'x' }])
   })
 
   test('edge 58: errors, images and empty content of a result', () => {
     const image = media('image', { type: 'base64', data: 'iVBORw0KGgo=' })
     const found = messages([
-      turn('user', 'a'),
-      turn('assistant', call('x'), call('y')),
-      turn(
-        'user',
-        result('x', '', { isError: true }),
-        result('y', 'see', { content: [textPart('see'), image] }),
-      ),
+      user('a'),
+      assistant(call('x'), call('y')),
+      user(result('x', '', { isError: true }), result('y', [textPart('see'), image])),
     ])
     expect(found[2]?.['content']).toEqual([
       { type: 'tool_result', tool_use_id: 'x', is_error: true },
@@ -268,9 +172,9 @@ describe('tool calls and results', () => {
 
   test('edge 66: ids are mapped alike in call and result, and the same every time', () => {
     const turns = [
-      turn('user', 'a'),
-      turn('assistant', call('call:1'), call('fine_id-1')),
-      turn('user', result('call:1', 'r'), result('fine_id-1', 'r')),
+      user('a'),
+      assistant(call('call:1'), call('fine_id-1')),
+      user(result('call:1', 'r'), result('fine_id-1', 'r')),
     ]
     const found = messages(turns)
     const [first, second] = blocks(found, 1)
@@ -294,13 +198,13 @@ describe('tool calls and results', () => {
     ],
     ['{"__proto__":{"a":1}}', '{"__proto__":{"a":1}}'],
   ])('edge 88: the arguments %s', (input, expected) => {
-    const [, assistant] = messages([turn('user', 'a'), turn('assistant', call('x', input))])
-    expect(JSON.stringify(assistant)).toContain(`"input":${expected}}`)
+    const [, answer] = messages([user('a'), assistant(call('x', { input }))])
+    expect(JSON.stringify(answer)).toContain(`"input":${expected}}`)
   })
 })
 
 describe('media', () => {
-  const one = (part: MediaPart) => blocks(messages([turn('user', part)]), 0)[0]
+  const one = (part: MediaPart) => blocks(messages([user(part)]), 0)[0]
 
   test('the wish for citations comes through', () => {
     const block = {
@@ -358,11 +262,7 @@ describe('thoughts of the history', () => {
   test('go back to their maker', () => {
     for (const signature of [own, untagged]) {
       expect(
-        messages([
-          turn('user', 'a'),
-          turn('assistant', reasoning('hm', signature), 'b'),
-          turn('user', 'c'),
-        ])[1]?.['content'],
+        messages([user('a'), assistant(reasoning('hm', signature), 'b'), user('c')])[1]?.['content'],
       ).toEqual([
         { type: 'thinking', thinking: 'hm', signature: 'sig' },
         { type: 'text', text: 'b' },
@@ -377,7 +277,7 @@ describe('thoughts of the history', () => {
     ['an absent', undefined],
   ])('%s signature is never sent, and declared', (_whose, signature) => {
     const { body, losses } = encode({
-      turns: [turn('user', 'a'), turn('assistant', reasoning('hm', signature), 'b'), turn('user', 'c')],
+      turns: [user('a'), assistant(reasoning('hm', signature), 'b'), user('c')],
     })
     expect(JSON.stringify(body)).not.toContain('thinking')
     expect(losses).toEqual([{ field: 'reasoningHistory', name: undefined }])
@@ -385,24 +285,22 @@ describe('thoughts of the history', () => {
 
   test('a stretch keeps all of its thoughts or none', () => {
     const loop = [
-      turn('user', 'a'),
-      turn('assistant', reasoning('1', own), call('x')),
-      turn('user', result('x', 'r')),
-      turn('assistant', reasoning('2', foreign), call('y')),
-      turn('user', result('y', 'r')),
+      user('a'),
+      assistant(reasoning('1', own), call('x')),
+      user(result('x', 'r')),
+      assistant(reasoning('2', foreign), call('y')),
+      user(result('y', 'r')),
     ]
     expect(thinking(loop)).toBe(0)
-    expect(
-      thinking([turn('user', 'a'), turn('assistant', reasoning('1', own), 'b'), turn('user', 'c'), ...loop]),
-    ).toBe(1)
+    expect(thinking([user('a'), assistant(reasoning('1', own), 'b'), user('c'), ...loop])).toBe(1)
   })
 
-  const open = [turn('user', 'a'), turn('assistant', call('x')), turn('user', result('x', 'r'))]
+  const open = [user('a'), assistant(call('x')), user(result('x', 'r'))]
 
   test.each([
     ['', open],
-    [', though the user says more', [...open, turn('user', 'and?')]],
-    [', though an answer of nothing was in between', [...open, turn('assistant', ''), turn('user', 'and?')]],
+    [', though the user says more', [...open, user('and?')]],
+    [', though an answer of nothing was in between', [...open, assistant(''), user('and?')]],
   ])('budget thinking pauses while the thought before the open calls is missing%s', (_, turns) => {
     const reasoning = { effort: 'high', budgetTokens: undefined, summary: undefined } as const
     const asked = encode({ turns, reasoning, tools: [tool('f')] })
@@ -470,7 +368,11 @@ describe('tools', () => {
 
   test('web search is mapped, other hosted tools are lost by name', () => {
     const { body, losses } = encode({
-      tools: [hosted('web_search', 'web_search_preview'), hosted('file_search', 'file_search'), tool('f')],
+      tools: [
+        { ...hostedTool('web_search', 'web_search_preview'), webSearch },
+        hostedTool('file_search', 'file_search'),
+        tool('f'),
+      ],
     })
     expect(body['tools']).toMatchObject([
       {
@@ -523,17 +425,19 @@ describe('tools', () => {
     const kind = { hosted: 'file_search', wireType: 'file_search' } as const
     const forced = { type: 'tool', name: 'file_search', namespace: undefined, kind } as const
     expect(
-      thrown(() => encode({ tools: [hosted('file_search', 'file_search'), tool('f')], toolChoice: forced })),
+      thrown(() =>
+        encode({ tools: [hostedTool('file_search', 'file_search'), tool('f')], toolChoice: forced }),
+      ),
     ).toMatchObject({ kind: 'unsupported_parameter' })
     expect(
       thrown(() =>
-        encode({ tools: [hosted('file_search', 'file_search')], toolChoice: { type: 'required' } }),
+        encode({ tools: [hostedTool('file_search', 'file_search')], toolChoice: { type: 'required' } }),
       ),
     ).toMatchObject({ param: 'toolChoice' })
   })
 
   test('a history with calls defines its tools though none is offered', () => {
-    const turns = [turn('user', 'a'), turn('assistant', call('x')), turn('user', result('x', 'r'))]
+    const turns = [user('a'), assistant(call('x')), user(result('x', 'r'))]
     expect(encode({ turns }).body).toMatchObject({ tools: [{ name: 'f' }], tool_choice: { type: 'none' } })
   })
 })
@@ -546,7 +450,7 @@ describe('cache marks', () => {
     const { body, losses } = encode({
       tools: [tool('f', mark(undefined))],
       instructions: [text('s')],
-      turns: [turn('user', text('a'), text('b'), text('c'))],
+      turns: [user(text('a'), text('b'), text('c'))],
     })
     expect(JSON.stringify(body).match(/cache_control/g)).toHaveLength(4)
     expect(JSON.stringify(body['tools'])).not.toContain('cache_control')
@@ -555,7 +459,7 @@ describe('cache marks', () => {
 
   test('edge 65: a long lifetime behind a short one is shortened', () => {
     const { body, losses } = encode({
-      turns: [turn('user', text('a', '1h'), text('b', '5m'), text('c', '1h'))],
+      turns: [user(text('a', '1h'), text('b', '5m'), text('c', '1h'))],
     })
     expect(body['messages']).toMatchObject([
       {
@@ -572,7 +476,7 @@ describe('cache marks', () => {
   test('a prompt_cache_key asks for the cache, unless the caller has marked what is to be cached', () => {
     const said = {
       tools: [tool('f')],
-      turns: [turn('user', textPart('a')), turn('assistant', textPart('b'))],
+      turns: [user(textPart('a')), assistant(textPart('b'))],
     }
     const count = (request: Partial<GenerationRequest>) =>
       JSON.stringify(encode({ ...said, ...request }).body).split('cache_control').length - 1
@@ -596,9 +500,9 @@ describe('cache marks', () => {
     const { body } = encode({
       tools: [tool('f')],
       turns: [
-        turn('user', textPart('a')),
-        turn('assistant', ...calls.map(id => call(id))),
-        turn('user', ...calls.map(id => result(id, 'done'))),
+        user(textPart('a')),
+        assistant(...calls.map(id => call(id))),
+        user(...calls.map(id => result(id, 'done'))),
       ],
       promptCacheKey: 'k',
     })
@@ -676,7 +580,7 @@ describe('losses and refusals', () => {
   test('edge 90: the same request gives the same bytes', () => {
     const request = {
       instructions: [textPart('s')],
-      turns: [turn('user', 'a'), turn('assistant', call('call:1')), turn('user', result('call:1', 'r'))],
+      turns: [user('a'), assistant(call('call:1')), user(result('call:1', 'r'))],
       tools: [tool('f')],
     }
     expect(JSON.stringify(encode(request).body)).toBe(JSON.stringify(encode(structuredClone(request)).body))

@@ -1,68 +1,24 @@
 import { describe, expect, test } from 'bun:test'
+import {
+  callEnd,
+  callStart,
+  finish,
+  input,
+  reasoningEvents,
+  START,
+  textEvents,
+} from '#tests/formats/events.ts'
 import { GatewayError } from '@/errors/gateway-error.ts'
 import { anthropicMessages } from '@/formats/anthropic-messages/codec.ts'
 import { signatureFor, unwrapSignature } from '@/formats/signatures/signature.ts'
 import { collect } from '@/generation/collect.ts'
 import type { GenerationEvent } from '@/generation/event.ts'
-import type { Signature } from '@/generation/part.ts'
-import { STOP_REASONS, type StopReason } from '@/generation/response.ts'
+import { mediaPart, type Signature } from '@/generation/part.ts'
+import { STOP_REASONS } from '@/generation/response.ts'
 import { NO_USAGE } from '@/generation/usage.ts'
 import type { JsonObject } from '@/json/json.ts'
 import { dataOf, REQUEST_ID, replyContext, written } from './fixtures.ts'
 import { accumulate } from './sdk.ts'
-
-const START: GenerationEvent = { type: 'start', id: 'chatcmpl-1', model: 'gpt', serviceTier: undefined }
-
-function finish(reason: StopReason = 'end', stopSequence?: string): GenerationEvent {
-  return { type: 'finish', candidate: 0, finish: { reason, stopSequence, message: undefined } }
-}
-
-function text(block: number, ...texts: string[]): GenerationEvent[] {
-  return [
-    { type: 'text-start', block, candidate: 0 },
-    ...texts.map(text => ({ type: 'text-delta', block, text }) as const),
-    { type: 'text-end', block, signature: undefined },
-  ]
-}
-
-function toolStart(block: number, callId = `call_${block}`): GenerationEvent {
-  return {
-    type: 'tool-input-start',
-    block,
-    candidate: 0,
-    kind: 'function',
-    callId,
-    name: 'f',
-    namespace: undefined,
-  }
-}
-
-function input(block: number, text: string): GenerationEvent {
-  return { type: 'tool-input-delta', block, text }
-}
-
-function toolEnd(block: number, signature?: Signature): GenerationEvent {
-  return { type: 'tool-input-end', block, signature }
-}
-
-function reasoning(
-  block: number,
-  texts: string[],
-  signature?: Signature,
-  redacted = false,
-): GenerationEvent[] {
-  return [
-    { type: 'reasoning-start', block, candidate: 0, id: undefined, raw: false, redacted },
-    ...texts.flatMap(
-      text =>
-        [
-          { type: 'reasoning-paragraph', block },
-          { type: 'reasoning-delta', block, text },
-        ] as const,
-    ),
-    { type: 'reasoning-end', block, signature },
-  ]
-}
 
 function kinds(stream: string): string[] {
   return dataOf(stream).map(data => {
@@ -74,7 +30,7 @@ function kinds(stream: string): string[] {
 
 describe('grammar', () => {
   test('text: every event has its event line, its type and its index', () => {
-    expect(written([START, ...text(0, 'Hi', ' "there"\n'), finish()])).toBe(
+    expect(written([START, ...textEvents(0, 'Hi', ' "there"\n'), finish()])).toBe(
       [
         `event: message_start\ndata: {"type":"message_start","message":{"id":"msg_${REQUEST_ID.replaceAll('-', '')}","type":"message","role":"assistant","model":"the-model","content":[],"stop_reason":null,"stop_sequence":null,"stop_details":null,"container":null,"diagnostics":null,"usage":{"input_tokens":17,"cache_creation_input_tokens":0,"cache_read_input_tokens":0,"cache_creation":{"ephemeral_5m_input_tokens":0,"ephemeral_1h_input_tokens":0},"output_tokens":0,"output_tokens_details":null,"server_tool_use":null,"inference_geo":null,"speed":null,"service_tier":null}}}`,
         'event: content_block_start\ndata: {"type":"content_block_start","index":0,"content_block":{"type":"text","text":"","citations":null}}',
@@ -91,14 +47,14 @@ describe('grammar', () => {
   test('interleaved calls come one after the other, the first one at once', () => {
     const stream = written([
       START,
-      toolStart(0),
-      toolStart(1),
+      callStart(0),
+      callStart(1),
       input(0, '{"a"'),
       input(1, '{"b"'),
       input(0, ':1}'),
       input(1, ':2}'),
-      toolEnd(0),
-      toolEnd(1),
+      callEnd(0),
+      callEnd(1),
       finish('tool-calls'),
     ])
     expect(kinds(stream)).toEqual([
@@ -119,17 +75,17 @@ describe('grammar', () => {
   test('the official SDK reads interleaved calls, thoughts and text', async () => {
     const stream = written([
       START,
-      ...reasoning(0, ['first', 'second']),
+      ...reasoningEvents(0, ['first', 'second']),
       { type: 'text-start', block: 1, candidate: 0 },
-      toolStart(2),
+      callStart(2),
       { type: 'text-delta', block: 1, text: 'a' },
-      toolStart(3),
+      callStart(3),
       input(3, '{"b":2}'),
       input(2, '{"a":1}'),
-      toolEnd(3),
+      callEnd(3),
       { type: 'text-delta', block: 1, text: 'b' },
       { type: 'text-end', block: 1, signature: undefined },
-      toolEnd(2),
+      callEnd(2),
       finish('end'),
       { type: 'usage', usage: { ...NO_USAGE, inputUncached: 5, cacheRead: 6, outputText: 7, reasoning: 8 } },
     ])
@@ -145,15 +101,14 @@ describe('grammar', () => {
   })
 
   test('a call without input says {}', async () => {
-    const message = await accumulate(written([START, toolStart(0), toolEnd(0), finish('tool-calls')]))
+    const message = await accumulate(written([START, callStart(0), callEnd(0), finish('tool-calls')]))
     expect(message.content).toMatchObject([{ type: 'tool_use', input: {} }])
-    expect(written([START, toolStart(0), toolEnd(0), finish()])).toContain('"partial_json":"{}"')
+    expect(written([START, callStart(0), callEnd(0), finish()])).toContain('"partial_json":"{}"')
   })
 
   test('free text of a custom call becomes an object', async () => {
-    const start: GenerationEvent = { ...toolStart(0), kind: 'custom' } as GenerationEvent
     const message = await accumulate(
-      written([START, start, input(0, 'a "b"'), input(0, '\n'), toolEnd(0), finish()]),
+      written([START, callStart(0, 'f', 'custom'), input(0, 'a "b"'), input(0, '\n'), callEnd(0), finish()]),
     )
     expect(message.content).toMatchObject([{ type: 'tool_use', input: { input: 'a "b"\n' } }])
   })
@@ -167,9 +122,9 @@ describe('grammar', () => {
   ])('input of %j, streamed, is the object that it is in a whole answer: %j', async (pieces, expected) => {
     const events = [
       START,
-      toolStart(0),
+      callStart(0),
       ...pieces.map(piece => input(0, piece)),
-      toolEnd(0),
+      callEnd(0),
       finish('tool-calls'),
     ]
     expect((await accumulate(written(events))).content).toMatchObject([{ type: 'tool_use', input: expected }])
@@ -183,7 +138,7 @@ describe('grammar', () => {
         START,
         { type: 'text-start', block: 0, candidate: 0 },
         { type: 'text-delta', block: 0, text: 'a' },
-        toolStart(1),
+        callStart(1),
         input(1, '{"a":1}'),
         finish('length'),
       ]),
@@ -198,7 +153,7 @@ describe('grammar', () => {
       { type: 'text-delta', block: 1, text: 'other' },
       { type: 'text-end', block: 1, signature: undefined },
     ]
-    expect(kinds(written([START, ...text(0), ...other, finish()]))).toEqual([
+    expect(kinds(written([START, ...textEvents(0), ...other, finish()]))).toEqual([
       'message_start',
       'message_delta',
       'message_stop',
@@ -240,19 +195,11 @@ describe('grammar', () => {
           type: 'media',
           block: 0,
           candidate: 0,
-          media: {
-            type: 'media',
+          media: mediaPart({
             kind: 'image',
             mediaType: 'image/png',
             source: { type: 'base64', data: 'AAAA' },
-            filename: undefined,
-            title: undefined,
-            context: undefined,
-            citable: false,
-            signature: undefined,
-            detail: undefined,
-            cache: undefined,
-          },
+          }),
         },
         {
           type: 'opaque',
@@ -281,8 +228,8 @@ describe('grammar', () => {
 
   test('edge 66: an id with other characters is mapped, the same each time', () => {
     const [first, second] = [
-      written([START, toolStart(0, 'call:1'), toolEnd(0), finish()]),
-      written([START, toolStart(0, 'call:1'), toolEnd(0), finish()]),
+      written([START, { ...callStart(0), callId: 'call:1' }, callEnd(0), finish()]),
+      written([START, { ...callStart(0), callId: 'call:1' }, callEnd(0), finish()]),
     ]
     expect(first).toBe(second)
     expect(first).toMatch(/"id":"call_[0-9a-f]{24}"/)
@@ -293,7 +240,7 @@ describe('thoughts', () => {
   const foreign: Signature = { format: 'openai-responses', vendor: 'openai', value: 'enc' }
 
   function blocks(events: GenerationEvent[], context = replyContext()) {
-    return dataOf(written([START, ...events, ...text(9, 'x'), finish()], context))
+    return dataOf(written([START, ...events, ...textEvents(9, 'x'), finish()], context))
       .filter(
         data =>
           data['type'] === 'content_block_start' || (data['delta'] as JsonObject | undefined)?.['signature'],
@@ -302,12 +249,12 @@ describe('thoughts', () => {
   }
 
   test('the signature is tagged and can be unwrapped again', () => {
-    const [, delta] = blocks(reasoning(0, ['hm'], foreign))
+    const [, delta] = blocks(reasoningEvents(0, ['hm'], foreign))
     expect(unwrapSignature(String(delta?.['signature']), 'anthropic-messages')).toEqual(foreign)
   })
 
   test('a thought without a signature gets one that is nobody`s', () => {
-    const [, delta] = blocks(reasoning(0, ['hm']))
+    const [, delta] = blocks(reasoningEvents(0, ['hm']))
     const signature = String(delta?.['signature'])
     expect(signature).not.toBe('')
     expect(
@@ -316,7 +263,7 @@ describe('thoughts', () => {
   })
 
   test('a redacted thought is whole in its start', () => {
-    const [block] = blocks(reasoning(0, [], foreign, true))
+    const [block] = blocks(reasoningEvents(0, [], foreign, true))
     expect(block?.['type']).toBe('redacted_thinking')
     expect(unwrapSignature(String(block?.['data']), 'anthropic-messages')).toEqual(foreign)
   })
@@ -325,14 +272,17 @@ describe('thoughts', () => {
     const context = replyContext({
       reasoning: { effort: 'none', budgetTokens: undefined, summary: undefined },
     })
-    expect(blocks(reasoning(0, ['hm'], foreign), context)).toEqual([
+    expect(blocks(reasoningEvents(0, ['hm'], foreign), context)).toEqual([
       { type: 'text', text: '', citations: null },
     ])
   })
 
   test('display omitted: an empty thought with its signature', () => {
     const context = replyContext({ reasoning: { effort: undefined, budgetTokens: -1, summary: 'none' } })
-    const stream = written([START, ...reasoning(0, ['secret'], foreign), ...text(9, 'x'), finish()], context)
+    const stream = written(
+      [START, ...reasoningEvents(0, ['secret'], foreign), ...textEvents(9, 'x'), finish()],
+      context,
+    )
     expect(stream).not.toContain('secret')
     expect(kinds(stream).slice(1, 4)).toEqual([
       'content_block_start 0 thinking',
@@ -343,7 +293,7 @@ describe('thoughts', () => {
 
   test('the signature of a whole call stands in an empty thought before it', () => {
     const gemini: Signature = { format: 'gemini-generate-content', vendor: 'google', value: 'c2ln' }
-    const found = blocks([toolStart(0), input(0, '{}'), toolEnd(0, gemini)])
+    const found = blocks([callStart(0), input(0, '{}'), callEnd(0, gemini)])
     expect(found.map(block => block['type'])).toEqual(['thinking', 'signature_delta', 'tool_use', 'text'])
     expect(unwrapSignature(String(found[1]?.['signature']), 'anthropic-messages')).toEqual(gemini)
   })
@@ -353,7 +303,7 @@ describe('the end', () => {
   test.each(STOP_REASONS.map(reason => [reason]))(
     'edge 62: %s is a reason that the SDK knows',
     async reason => {
-      const message = await accumulate(written([START, ...text(0, 'a'), finish(reason)]))
+      const message = await accumulate(written([START, ...textEvents(0, 'a'), finish(reason)]))
       expect([
         'end_turn',
         'max_tokens',
@@ -367,25 +317,33 @@ describe('the end', () => {
   )
 
   test('edge 62: a stop sequence is named, an unknown one is a natural end', () => {
-    expect(written([START, ...text(0, 'a'), finish('stop-sequence', 'END')])).toContain(
-      '"stop_reason":"stop_sequence","stop_sequence":"END"',
-    )
-    expect(written([START, ...text(0, 'a'), finish('stop-sequence')])).toContain(
+    expect(
+      written([START, ...textEvents(0, 'a'), finish('stop-sequence', { stopSequence: 'END' })]),
+    ).toContain('"stop_reason":"stop_sequence","stop_sequence":"END"')
+    expect(written([START, ...textEvents(0, 'a'), finish('stop-sequence')])).toContain(
       '"stop_reason":"end_turn","stop_sequence":null',
     )
   })
 
   test('tool_use follows the content, whatever the source called its end', () => {
-    expect(written([START, toolStart(0), toolEnd(0), finish('end')])).toContain('"stop_reason":"tool_use"')
-    expect(written([START, ...text(0, 'a'), finish('tool-calls')])).toContain('"stop_reason":"end_turn"')
-    expect(written([START, toolStart(0), toolEnd(0), finish('length')])).toContain(
+    expect(written([START, callStart(0), callEnd(0), finish('end')])).toContain('"stop_reason":"tool_use"')
+    expect(written([START, ...textEvents(0, 'a'), finish('tool-calls')])).toContain(
+      '"stop_reason":"end_turn"',
+    )
+    expect(written([START, callStart(0), callEnd(0), finish('length')])).toContain(
       '"stop_reason":"max_tokens"',
     )
   })
 
   test('an error is an event, and nothing follows', () => {
     const error = new GatewayError('upstream_error', 'It broke')
-    const stream = written([START, ...text(0, 'a'), { type: 'error', error }, ...text(1, 'b'), finish()])
+    const stream = written([
+      START,
+      ...textEvents(0, 'a'),
+      { type: 'error', error },
+      ...textEvents(1, 'b'),
+      finish(),
+    ])
     const events = dataOf(stream)
     expect(stream).toContain('event: error\n')
     expect(events.at(-1)).toMatchObject({
@@ -397,13 +355,13 @@ describe('the end', () => {
   })
 
   test('an answer that never finished is no success', () => {
-    expect(dataOf(written([START, ...text(0, 'a')])).at(-1)?.['type']).toBe('error')
+    expect(dataOf(written([START, ...textEvents(0, 'a')])).at(-1)?.['type']).toBe('error')
     expect(dataOf(written([])).at(-1)?.['type']).toBe('error')
   })
 
   test('the SDK throws on the error event', async () => {
     const error = new GatewayError('upstream_timeout', 'Too slow')
-    expect(accumulate(written([START, ...text(0, 'a'), { type: 'error', error }]))).rejects.toThrow(
+    expect(accumulate(written([START, ...textEvents(0, 'a'), { type: 'error', error }]))).rejects.toThrow(
       'Too slow',
     )
   })
@@ -422,11 +380,11 @@ test.each([
 test('white space alone is no text, and none is lost before words: streamed as well as whole', async () => {
   const events = [
     START,
-    ...text(0, '\n', '\n'),
-    toolStart(1),
+    ...textEvents(0, '\n', '\n'),
+    callStart(1),
     input(1, '{}'),
-    toolEnd(1),
-    ...text(2, ' \n', 'word', ' '),
+    callEnd(1),
+    ...textEvents(2, ' \n', 'word', ' '),
     finish(),
   ]
   const content = [

@@ -1,17 +1,9 @@
 import { describe, expect, test } from 'bun:test'
+import { functionTool } from '#tests/formats/parts.ts'
 import type { GenerationRequest, Reasoning } from '@/generation/request.ts'
-import type { FunctionTool } from '@/generation/tool.ts'
 import { encode, target } from './fixtures.ts'
 
-const TOOL: FunctionTool = {
-  type: 'function',
-  name: 'f',
-  namespace: undefined,
-  description: undefined,
-  parameters: undefined,
-  strict: undefined,
-  cache: undefined,
-}
+const TOOL = functionTool('f', { parameters: undefined })
 
 function ask(fields: Partial<Reasoning>): Reasoning {
   return { effort: undefined, budgetTokens: undefined, summary: undefined, ...fields }

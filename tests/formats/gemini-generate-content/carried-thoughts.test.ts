@@ -1,35 +1,17 @@
 import { describe, expect, test } from 'bun:test'
+import { call } from '#tests/formats/parts.ts'
 import { runMachine } from '@/generation/machine.ts'
-import type { Part, ReasoningPart, Signature, ToolCallPart } from '@/generation/part.ts'
-import { textPart } from '@/generation/part.ts'
+import { type Part, reasoningPart, type Signature, textPart } from '@/generation/part.ts'
 import { replay } from '@/generation/replay.ts'
 import type { GenerationResponse } from '@/generation/response.ts'
 import { asArray, asObject, isJsonObject, type JsonObject, parseObject } from '@/json/json.ts'
 import { CALL, codec, generationRequest, replyContext } from './fixtures.ts'
 
-function thought(text: string, signature: Signature, redacted = false): ReasoningPart {
-  const texts = text === '' ? [] : [text]
-  return { type: 'reasoning', texts, raw: false, redacted, signature, id: undefined }
-}
+const thought = (text: string, signature: Signature, redacted = false) =>
+  reasoningPart({ texts: text === '' ? [] : [text], redacted, signature })
 
 function signed(value: string, format: Signature['format'] = 'anthropic-messages'): Signature {
   return { format, vendor: 'somebody', value }
-}
-
-function call(callId: string): ToolCallPart {
-  const name = 'f'
-  const kind = 'function'
-  const input = '{}'
-  return {
-    type: 'tool-call',
-    kind,
-    callId,
-    name,
-    namespace: undefined,
-    input,
-    signature: undefined,
-    cache: undefined,
-  }
 }
 
 const SHOWN = generationRequest({
@@ -102,7 +84,7 @@ describe.each(['whole', 'streamed'] as const)('thoughts that another vendor sign
   })
 
   test('are not carried where nobody signed them', () => {
-    const unsigned: ReasoningPart = { ...thought('Hm.', signed('x')), signature: undefined }
+    const unsigned = reasoningPart({ texts: ['Hm.'] })
     expect(JSON.stringify(answered([unsigned, call('a')], SHOWN, how))).not.toContain('thoughtSignature')
   })
 })

@@ -1,8 +1,15 @@
 import { describe, expect, test } from 'bun:test'
-import type { MediaPart, Part, Signature, ToolCallPart, ToolResultPart } from '@/generation/part.ts'
-import { textPart } from '@/generation/part.ts'
+import { assistant, call, functionTool, hostedTool, result, user } from '#tests/formats/parts.ts'
+import {
+  type MediaPart,
+  mediaPart,
+  type Part,
+  reasoningPart,
+  type Signature,
+  type ToolResultPart,
+  textPart,
+} from '@/generation/part.ts'
 import type { GenerationRequest, Turn } from '@/generation/request.ts'
-import type { Tool } from '@/generation/tool.ts'
 import type { JsonObject } from '@/json/json.ts'
 import { codec, generationRequest, target } from './fixtures.ts'
 
@@ -20,97 +27,24 @@ function contents(model: string, ...turns: Turn[]) {
   return encode({ turns }, model).body['contents']
 }
 
-const user = (...parts: Part[]): Turn => ({ role: 'user', parts })
-const assistant = (...parts: Part[]): Turn => ({ role: 'assistant', parts })
+const reasoning = (text: string, signature: Signature | undefined) =>
+  reasoningPart({ texts: text === '' ? [] : [text], signature })
 
-function call(callId: string, name: string, input = '{}', signature?: Signature): ToolCallPart {
-  return {
-    type: 'tool-call',
-    kind: 'function',
-    callId,
-    name,
-    namespace: undefined,
-    input,
-    signature,
-    cache: undefined,
-  }
-}
+const media = (source: MediaPart['source'], fields: Partial<MediaPart> = {}) =>
+  mediaPart({ kind: 'image', source, ...fields })
 
-function result(callId: string, text: string, more: Partial<ToolResultPart> = {}): ToolResultPart {
-  const content = [textPart(text)]
-  return {
-    type: 'tool-result',
-    kind: 'function',
-    callId,
-    name: undefined,
-    content,
-    isError: false,
-    cache: undefined,
-    ...more,
-  }
-}
-
-function reasoning(text: string, signature: Signature | undefined): Part {
-  return {
-    type: 'reasoning',
-    texts: text === '' ? [] : [text],
-    raw: false,
-    redacted: false,
-    signature,
-    id: undefined,
-  }
-}
-
-function media(source: MediaPart['source'], more: Partial<MediaPart> = {}): MediaPart {
-  return {
-    type: 'media',
-    kind: 'image',
-    mediaType: undefined,
-    source,
-    filename: undefined,
-    title: undefined,
-    context: undefined,
-    citable: false,
-    signature: undefined,
-    detail: undefined,
-    cache: undefined,
-    ...more,
-  }
-}
-
-function tool(name: string, parameters?: JsonObject): Tool {
-  return {
-    type: 'function',
-    name,
-    namespace: undefined,
-    description: undefined,
-    parameters,
-    strict: undefined,
-    cache: undefined,
-  }
-}
-
-function hosted(kind: 'web_search' | 'code_execution' | 'file_search', wireType: string): Tool {
-  return {
-    type: 'hosted',
-    kind,
-    format: 'openai-responses',
-    wireType,
-    wire: { type: wireType },
-    webSearch: undefined,
-  }
-}
+const tool = (name: string, parameters?: JsonObject) => functionTool(name, { parameters })
 
 describe('turns', () => {
   test('alternate, the user first, system text in its place, empty parts dropped', () => {
     expect(
       contents(
         G25,
-        assistant(textPart('a')),
-        assistant(textPart('b'), textPart('')),
+        assistant('a'),
+        assistant('b', ''),
         { role: 'system', parts: [textPart('s')] },
-        user(textPart('c')),
-        user(textPart('')),
+        user('c'),
+        user(''),
       ),
     ).toEqual([
       { role: 'user', parts: [{ text: '.' }] },
@@ -124,11 +58,15 @@ describe('turns', () => {
     expect(
       contents(
         G25,
-        user(textPart('q')),
-        assistant(call('a', 'f', '{"x":1}'), call('b', 'g', ''), call('c', 'h', 'broken')),
+        user('q'),
+        assistant(
+          call('a', { input: '{"x":1}' }),
+          call('b', { name: 'g', input: '' }),
+          call('c', { name: 'h', input: 'broken' }),
+        ),
         user(result('b', '[1,2]'), textPart('meanwhile')),
         user(result('a', '{"ok":true}'), result('z', 'orphan')),
-        assistant(textPart('done')),
+        assistant('done'),
       ),
     ).toEqual([
       { role: 'user', parts: [{ text: 'q' }] },
@@ -159,10 +97,10 @@ describe('turns', () => {
     const body = JSON.stringify(
       contents(
         G25,
-        user(textPart('q')),
-        assistant(call('call_0', 'f')),
+        user('q'),
+        assistant(call('call_0')),
         user(result('call_0', 'one')),
-        assistant(call('call_0', 'f')),
+        assistant(call('call_0')),
         user(result('call_0', 'two')),
       ),
     )
@@ -172,11 +110,9 @@ describe('turns', () => {
 
   test('an error is the key error; images go inside the result, or behind it before Gemini 3', () => {
     const failed = result('a', '{"x":1}', { isError: true })
-    const seen = result('a', 'see', {
-      content: [textPart('see'), media({ type: 'base64', data: 'iVBORw0KGgoAAA' })],
-    })
+    const seen = result('a', [textPart('see'), media({ type: 'base64', data: 'iVBORw0KGgoAAA' })], {})
     const blob = { inlineData: { mimeType: 'image/png', data: 'iVBORw0KGgoAAA' } }
-    const talk = (answer: ToolResultPart) => [user(textPart('q')), assistant(call('a', 'f')), user(answer)]
+    const talk = (answer: ToolResultPart) => [user('q'), assistant(call('a')), user(answer)]
     expect(contents(G25, ...talk(failed))).toMatchObject([
       {},
       {},
@@ -197,7 +133,7 @@ describe('turns', () => {
   test('edge 88: numbers of arguments and results keep their digits', () => {
     const input = '{"n":12345678901234567890,"z":-0,"e":1e400}'
     const body = JSON.stringify(
-      contents(G25, user(textPart('q')), assistant(call('a', 'f', input)), user(result('a', input))),
+      contents(G25, user('q'), assistant(call('a', { input })), user(result('a', input))),
     )
     expect(body).toContain(`"args":${input}`)
     expect(body).toContain(`"response":${input}`)
@@ -207,12 +143,12 @@ describe('turns', () => {
 describe('signatures', () => {
   test('edge 69: go back on their own parts; foreign ones are dropped and reported', () => {
     const turns = [
-      user(textPart('q')),
+      user('q'),
       assistant(
         reasoning('hm', FOREIGN),
         { ...textPart('So'), signature: OWN },
-        call('a', 'f', '{}', OWN),
-        call('b', 'g'),
+        call('a', { signature: OWN }),
+        call('b', { name: 'g' }),
       ),
     ]
     const { body, losses } = encode({ turns }, G3)
@@ -233,14 +169,14 @@ describe('signatures', () => {
 
   test('Gemini 3 gets the documented bypass on the first call of each step of the current turn only', () => {
     const turns = [
-      user(textPart('old')),
-      assistant(call('a', 'f')),
+      user('old'),
+      assistant(call('a')),
       user(result('a', '1')),
-      assistant(textPart('ok')),
-      user(textPart('new')),
-      assistant(textPart('well'), call('b', 'f'), call('c', 'f')),
+      assistant('ok'),
+      user('new'),
+      assistant('well', call('b'), call('c')),
       user(result('b', '2'), result('c', '3')),
-      assistant(call('d', 'f')),
+      assistant(call('d')),
       user(result('d', '4')),
     ]
     const signed =
@@ -248,34 +184,31 @@ describe('signatures', () => {
     const body = JSON.stringify(encode({ turns }, G3).body)
     expect([...body.matchAll(signed)].map(found => found[1])).toEqual(['b', 'd'])
     expect(JSON.stringify(encode({ turns }, G25).body)).not.toContain('skip_')
-    const unanswered = [user(textPart('go')), assistant(call('e', 'f')), user(textPart('never mind'))]
+    const unanswered = [user('go'), assistant(call('e')), user('never mind')]
     expect(JSON.stringify(encode({ turns: unanswered }, G3).body)).toMatch(signed)
   })
 
   test('a signature that travelled in a reasoning part returns to the part beside it', () => {
     const signature = { ...OWN, value: 'QQ==' }
     const at = (...parts: Part[]) => {
-      const [, model] = contents(G3, user(textPart('q')), assistant(...parts)) as unknown as {
+      const [, model] = contents(G3, user('q'), assistant(...parts)) as unknown as {
         parts: JsonObject[]
       }[]
       return model?.parts.map(part => part['thoughtSignature'])
     }
-    expect(at(reasoning('thought', signature), call('a', 'f'), call('b', 'f'))).toEqual(['QQ==', undefined])
+    expect(at(reasoning('thought', signature), call('a'), call('b'))).toEqual(['QQ==', undefined])
     // Responses hides it behind its part, Messages writes it before.
     const hidden = { ...reasoning('', signature), redacted: true }
-    expect(at(call('a', 'f'), hidden, call('b', 'f'))).toEqual(['QQ==', undefined])
-    expect(at(textPart('t'), reasoning('', signature), call('b', 'f'))).toEqual([undefined, 'QQ=='])
+    expect(at(call('a'), hidden, call('b'))).toEqual(['QQ==', undefined])
+    expect(at(textPart('t'), reasoning('', signature), call('b'))).toEqual([undefined, 'QQ=='])
     expect(at(reasoning('', signature), textPart('t'))).toEqual(['QQ=='])
-    expect(at(reasoning('', signature), call('a', 'f', '{}', signature))).toEqual(['QQ=='])
+    expect(at(reasoning('', signature), call('a', { signature }))).toEqual(['QQ=='])
   })
 
   test('a thought that nobody signed is left out, and that is a loss', () => {
     const nobody: Signature = { format: 'anthropic-messages', vendor: 'tollgate', value: '' }
     const { losses } = encode({
-      turns: [
-        user(textPart('q')),
-        assistant(reasoning('a', undefined), reasoning('b', nobody), textPart('c')),
-      ],
+      turns: [user('q'), assistant(reasoning('a', undefined), reasoning('b', nobody), textPart('c'))],
     })
     expect(losses).toEqual([{ field: 'reasoningHistory', name: undefined }])
   })
@@ -337,11 +270,11 @@ describe('tools', () => {
 
   test('hosted tools are mapped, lost where Google has none, and beside functions before Gemini 3', () => {
     const search = [
-      hosted('web_search', 'web_search'),
-      hosted('web_search', 'web_search_preview'),
-      hosted('code_execution', 'code_interpreter'),
+      hostedTool('web_search', 'web_search'),
+      hostedTool('web_search', 'web_search_preview'),
+      hostedTool('code_execution', 'code_interpreter'),
     ]
-    expect(encode({ tools: [...search, hosted('file_search', 'file_search')] })).toMatchObject({
+    expect(encode({ tools: [...search, hostedTool('file_search', 'file_search')] })).toMatchObject({
       body: { tools: [{ googleSearch: {} }, { codeExecution: {} }] },
       losses: [{ field: 'tools', name: 'file_search' }],
     })
@@ -518,7 +451,7 @@ describe('configuration', () => {
   test('edge 90: the same conversation gives the same bytes', () => {
     const fields = {
       tools: [tool('f', { type: 'object', properties: { b: {}, a: {} } })],
-      turns: [user(textPart('q')), assistant(call('x.y', 'f'))],
+      turns: [user('q'), assistant(call('x.y'))],
     }
     expect(JSON.stringify(encode(fields).body)).toBe(JSON.stringify(encode(structuredClone(fields)).body))
   })

@@ -1,62 +1,14 @@
 import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
+import { callEvents, finish, reasoningEvents, START, textEvents } from '#tests/formats/events.ts'
 import { GatewayError } from '@/errors/gateway-error.ts'
 import { collect } from '@/generation/collect.ts'
 import type { GenerationEvent } from '@/generation/event.ts'
 import { runMachine } from '@/generation/machine.ts'
 import type { Signature } from '@/generation/part.ts'
-import type { StopReason } from '@/generation/response.ts'
 import { NO_USAGE } from '@/generation/usage.ts'
 import { asArray, asObject, type JsonObject } from '@/json/json.ts'
 import { CALL, codec, decodeBytes, encodeEvents, generationRequest, replyContext } from './fixtures.ts'
-
-const START: GenerationEvent = { type: 'start', id: 'up', model: 'up', serviceTier: undefined }
-
-function text(block: number, ...deltas: string[]): GenerationEvent[] {
-  return [
-    { type: 'text-start', block, candidate: 0 },
-    ...deltas.map(delta => ({ type: 'text-delta', block, text: delta }) as const),
-    { type: 'text-end', block, signature: undefined },
-  ]
-}
-
-function thoughts(
-  block: number,
-  delta: string,
-  signature: Signature | undefined,
-  redacted = false,
-): GenerationEvent[] {
-  return [
-    { type: 'reasoning-start', block, candidate: 0, id: undefined, raw: false, redacted },
-    ...(delta === ''
-      ? []
-      : ([
-          { type: 'reasoning-paragraph', block },
-          { type: 'reasoning-delta', block, text: delta },
-        ] as const)),
-    { type: 'reasoning-end', block, signature },
-  ]
-}
-
-function call(block: number, name: string, ...input: string[]): GenerationEvent[] {
-  return [
-    {
-      type: 'tool-input-start',
-      block,
-      candidate: 0,
-      kind: 'function',
-      callId: `id_${block}`,
-      name,
-      namespace: undefined,
-    },
-    ...input.map(delta => ({ type: 'tool-input-delta', block, text: delta }) as const),
-    { type: 'tool-input-end', block, signature: undefined },
-  ]
-}
-
-function finish(reason: StopReason, message?: string, candidate = 0): GenerationEvent {
-  return { type: 'finish', candidate, finish: { reason, stopSequence: undefined, message } }
-}
 
 /** The content of a chunk's first candidate. */
 function contentOf(chunk: JsonObject): JsonObject | undefined {
@@ -79,7 +31,7 @@ test.each([
 ])('tells the tier %s as %s, whole and streamed', (serviceTier, told) => {
   const usage = { type: 'usage', usage: { ...NO_USAGE, outputText: 3 } } as const
   const start: GenerationEvent = { type: 'start', id: 'up', model: 'up', serviceTier }
-  const events = [start, ...text(0, 'Hel', 'lo'), finish('end'), usage]
+  const events = [start, ...textEvents(0, 'Hel', 'lo'), finish('end'), usage]
   const tierOf = (reply: JsonObject | undefined) => asObject(reply?.['usageMetadata'])?.['serviceTier']
   expect(tierOf(encodeEvents(events).chunks.at(-1))).toBe(told)
   expect(tierOf(codec.encodeResponse(collect(events), replyContext()))).toBe(told)
@@ -90,7 +42,7 @@ test('writes CRLF events of whole responses, reason and usage in the last, no na
   // The usage of OpenAI upstreams comes after the reason.
   const { text: wire, chunks } = encodeEvents([
     START,
-    ...text(0, 'Hel', 'lo'),
+    ...textEvents(0, 'Hel', 'lo'),
     finish('end'),
     { type: 'usage', usage },
   ])
@@ -113,7 +65,7 @@ test('writes CRLF events of whole responses, reason and usage in the last, no na
 test('text flows: each delta writes all but its last character', () => {
   const encoder = codec.createStreamEncoder(replyContext())
   const written: string[] = []
-  for (const event of text(0, 'Hello', ' wor', 'ld').slice(0, -1))
+  for (const event of textEvents(0, 'Hello', ' wor', 'ld').slice(0, -1))
     encoder.push(event, piece => written.push(piece))
   expect(written.map(piece => /"text":("[^"]*")/.exec(piece)?.[1])).toEqual(['"Hell"', '"o wo"', '"rl"'])
 })
@@ -121,14 +73,14 @@ test('text flows: each delta writes all but its last character', () => {
 test('no chunk has an empty part or no part, and no surrogate pair is cut', () => {
   fc.assert(
     fc.property(fc.array(fc.string({ unit: 'binary', maxLength: 4 })), deltas => {
-      const { chunks } = encodeEvents([START, ...text(0, ...deltas), finish('end')])
+      const { chunks } = encodeEvents([START, ...textEvents(0, ...deltas), finish('end')])
       const parts = partsOf(chunks).flat()
       expect(parts.map(part => part['text']).join('')).toBe(deltas.join(''))
       for (const part of parts) expect(part['text']).not.toBe('')
       if (deltas.join('') !== '') expect(partsOf(chunks).every(list => list.length === 1)).toBe(true)
     }),
   )
-  const { chunks } = encodeEvents([START, ...text(0, 'a👋', '🏽', 'b'), finish('end')])
+  const { chunks } = encodeEvents([START, ...textEvents(0, 'a👋', '🏽', 'b'), finish('end')])
   expect(
     partsOf(chunks)
       .flat()
@@ -140,16 +92,16 @@ describe('calls', () => {
   test('are written whole, in a part with their id, the last one with the reason', () => {
     const { chunks } = encodeEvents([
       START,
-      ...text(0, 'Hm'),
-      ...call(1, 'f', '{"a"', ':1}'),
-      ...call(2, 'g'),
+      ...textEvents(0, 'Hm'),
+      ...callEvents(1, 'f', '{"a"', ':1}'),
+      ...callEvents(2, 'g'),
       finish('tool-calls'),
     ])
     expect(partsOf(chunks)).toEqual([
       [{ text: 'H' }],
       [{ text: 'm' }],
-      [{ functionCall: { id: 'id_1', name: 'f', args: { a: 1 } } }],
-      [{ functionCall: { id: 'id_2', name: 'g', args: {} } }],
+      [{ functionCall: { id: 'call_1', name: 'f', args: { a: 1 } } }],
+      [{ functionCall: { id: 'call_2', name: 'g', args: {} } }],
     ])
     expect(lastCandidate(chunks)['finishReason']).toBe('STOP')
   })
@@ -157,14 +109,19 @@ describe('calls', () => {
   test('keep the digits of their numbers', () => {
     const { text: wire } = encodeEvents([
       START,
-      ...call(0, 'f', '{"n":12345678901234567890,\n"x":1.0e400}'),
+      ...callEvents(0, 'f', '{"n":12345678901234567890,\n"x":1.0e400}'),
       finish('tool-calls'),
     ])
     expect(wire).toContain('"args":{"n":12345678901234567890,"x":1.0e400}')
   })
 
   test.each(['{"a":', 'nonsense', '[1]', '"x"'])('with the input %s are MALFORMED_FUNCTION_CALL', input => {
-    const { chunks } = encodeEvents([START, ...text(0, 'Hm'), ...call(1, 'f', input), finish('tool-calls')])
+    const { chunks } = encodeEvents([
+      START,
+      ...textEvents(0, 'Hm'),
+      ...callEvents(1, 'f', input),
+      finish('tool-calls'),
+    ])
     expect(lastCandidate(chunks)).toMatchObject({
       content: { parts: [{ text: 'm' }] },
       finishReason: 'MALFORMED_FUNCTION_CALL',
@@ -172,7 +129,7 @@ describe('calls', () => {
   })
 
   test('cut by the length limit are MAX_TOKENS', () => {
-    const { chunks } = encodeEvents([START, ...call(0, 'f', '{"a"'), finish('length')])
+    const { chunks } = encodeEvents([START, ...callEvents(0, 'f', '{"a"'), finish('length')])
     expect(lastCandidate(chunks)).toEqual({ finishReason: 'MAX_TOKENS', index: 0 })
   })
 })
@@ -185,7 +142,7 @@ describe('thoughts', () => {
   })
 
   test('are written only when the caller asked for them', () => {
-    const events = [START, ...thoughts(0, 'because', undefined), ...text(1, 'ok'), finish('end')]
+    const events = [START, ...reasoningEvents(0, ['because']), ...textEvents(1, 'ok'), finish('end')]
     expect(partsOf(encodeEvents(events).chunks).flat()).toEqual([{ text: 'o' }, { text: 'k' }])
     expect(partsOf(encodeEvents(events, asked).chunks).flat()).toEqual([
       { text: 'becaus', thought: true },
@@ -203,8 +160,8 @@ describe('thoughts', () => {
     ] as const) {
       const events = [
         START,
-        ...thoughts(0, 'because', signature),
-        ...call(1, 'f', '{}'),
+        ...reasoningEvents(0, ['because'], signature),
+        ...callEvents(1, 'f', '{}'),
         finish('tool-calls'),
       ]
       const { chunks } = encodeEvents(events, request)
@@ -215,14 +172,14 @@ describe('thoughts', () => {
       )
       expect(back.turns[1]?.parts).toMatchObject([
         { type: 'reasoning', texts, signature },
-        { type: 'tool-call', name: 'f', callId: 'id_1', signature: undefined },
+        { type: 'tool-call', name: 'f', callId: 'call_1', signature: undefined },
       ])
     }
   })
 
   test('that are hidden lose a signature which needs them, redacted ones have no slot', () => {
-    for (const events of [thoughts(0, 'because', claude), thoughts(0, '', claude, true)]) {
-      const { text: wire } = encodeEvents([START, ...events, ...text(1, 'ok'), finish('end')])
+    for (const events of [reasoningEvents(0, ['because'], claude), reasoningEvents(0, [], claude, true)]) {
+      const { text: wire } = encodeEvents([START, ...events, ...textEvents(1, 'ok'), finish('end')])
       expect(wire).not.toContain('thoughtSignature')
     }
   })
@@ -256,13 +213,13 @@ describe('ends', () => {
     ['malformed-tool-call', 'MALFORMED_FUNCTION_CALL'],
     ['other', 'OTHER'],
   ] as const)('%s is %s', (reason, wire) => {
-    const { chunks } = encodeEvents([START, ...text(0, 'x'), finish(reason)])
+    const { chunks } = encodeEvents([START, ...textEvents(0, 'x'), finish(reason)])
     expect(lastCandidate(chunks)['finishReason']).toBe(wire)
   })
 
   test('a refusal without a word is SAFETY, a blocked prompt is promptFeedback', () => {
     expect(lastCandidate(encodeEvents([START, finish('refusal')]).chunks)['finishReason']).toBe('SAFETY')
-    const { chunks } = encodeEvents([START, finish('prompt-blocked', 'BLOCKLIST: no')])
+    const { chunks } = encodeEvents([START, finish('prompt-blocked', { message: 'BLOCKLIST: no' })])
     expect(chunks[0]).toMatchObject({ promptFeedback: { blockReason: 'BLOCKLIST' } })
     expect(chunks[0]).not.toHaveProperty('candidates')
   })
@@ -271,7 +228,7 @@ describe('ends', () => {
     const error = new GatewayError('upstream_timeout', 'Too slow')
     const { chunks } = encodeEvents([
       START,
-      ...text(0, 'ab').slice(0, -1),
+      ...textEvents(0, 'ab').slice(0, -1),
       { type: 'error', error },
       finish('end'),
     ])
@@ -316,7 +273,7 @@ test('sources of an empty text, which is no part of the answer, are told of none
     { type: 'text-start', block: 0, candidate: 0 },
     { type: 'text-citation', block: 0, citation },
     { type: 'text-end', block: 0, signature: undefined },
-    ...text(1, 'hi'),
+    ...textEvents(1, 'hi'),
     finish('end'),
   ])
   expect(lastCandidate(chunks)).not.toHaveProperty('groundingMetadata')
@@ -328,15 +285,15 @@ test('the signature of hidden thoughts stands on what follows them, not on the t
     asArray(
       encodeEvents([
         START,
-        ...text(0, 'first'),
-        ...thoughts(1, '', sealed),
+        ...textEvents(0, 'first'),
+        ...reasoningEvents(1, [], sealed),
         ...more,
         finish('end'),
       ]).chunks.flatMap(chunk =>
         asArray(asObject(asObject(asArray(chunk['candidates'])[0])?.['content'])?.['parts']),
       ),
     ).map(part => [asObject(part)?.['text'], asObject(part)?.['thoughtSignature'] !== undefined])
-  expect(parts(...text(2, 'second'))).toEqual([
+  expect(parts(...textEvents(2, 'second'))).toEqual([
     ['firs', false],
     ['t', false],
     ['secon', true],
@@ -361,9 +318,9 @@ test('sources name the place of their text among the parts that were written', (
   const { chunks } = encodeEvents(
     [
       START,
-      ...thoughts(0, '', sealed, true),
-      ...text(1),
-      ...text(2, 'hi'),
+      ...reasoningEvents(0, [], sealed, true),
+      ...textEvents(1),
+      ...textEvents(2, 'hi'),
       { type: 'text-citation', block: 2, citation },
       finish('end'),
     ],
@@ -385,7 +342,7 @@ test('candidates keep their index', () => {
     { type: 'text-end', block: 0, signature: undefined },
     { type: 'text-end', block: 1, signature: undefined },
     finish('end'),
-    finish('length', undefined, 1),
+    finish('length', {}, 1),
   ])
   expect(chunks.at(-1)?.['candidates']).toMatchObject([
     { index: 0, finishReason: 'STOP', content: { parts: [{ text: '1' }] } },

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'bun:test'
+import { callEvents, finish, START, textEvents } from '#tests/formats/events.ts'
 import { splitThinkTags } from '@/formats/lowering/think-tags.ts'
 import { collect } from '@/generation/collect.ts'
 import type { GenerationEvent } from '@/generation/event.ts'
@@ -6,23 +7,7 @@ import { runMachine } from '@/generation/machine.ts'
 import type { ThinkTags } from '@/generation/think-tags.ts'
 
 function events(deltas: readonly string[]): GenerationEvent[] {
-  return [
-    { type: 'start', id: undefined, model: undefined, serviceTier: undefined },
-    { type: 'text-start', block: 0, candidate: 0 },
-    ...deltas.map(text => ({ type: 'text-delta', block: 0, text }) as const),
-    { type: 'text-end', block: 0, signature: undefined },
-    {
-      type: 'tool-input-start',
-      block: 1,
-      candidate: 0,
-      kind: 'function',
-      callId: 'a',
-      name: 'f',
-      namespace: undefined,
-    },
-    { type: 'tool-input-end', block: 1, signature: undefined },
-    { type: 'finish', candidate: 0, finish: { reason: 'end', stopSequence: undefined, message: undefined } },
-  ]
+  return [START, ...textEvents(0, ...deltas), ...callEvents(1, 'f'), finish()]
 }
 
 function said(deltas: readonly string[], tags: ThinkTags = 'both'): string[] {

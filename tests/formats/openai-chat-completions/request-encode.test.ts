@@ -1,9 +1,10 @@
 import { describe, expect, test } from 'bun:test'
+import { assistant, call, result, system, user } from '#tests/formats/parts.ts'
 import { openaiChatCompletions } from '@/formats/openai-chat-completions/codec.ts'
 import {
   type MediaPart,
+  mediaPart,
   type Part,
-  type ReasoningPart,
   reasoningPart,
   type Signature,
   textPart,
@@ -27,7 +28,7 @@ test('system text that says nothing is no part of the instructions, and no messa
     encode({
       ...requestOf({}),
       instructions: texts.map(textPart),
-      turns: [user(textPart('q')), { role: 'system', parts: [textPart('')] }, user(textPart('r'))],
+      turns: [user('q'), system(''), user('r')],
     }).body['messages']
   expect(messages('S', '')).toMatchObject([
     { role: 'system', content: 'S' },
@@ -46,55 +47,10 @@ test('sound is asked for in what the upstream can give, whole and streamed', () 
   expect(asked(true)).toMatchObject({ audio: { format: 'pcm16' } })
 })
 
-const user = (...parts: Part[]): Turn => ({ role: 'user', parts })
-const assistant = (...parts: Part[]): Turn => ({ role: 'assistant', parts })
+const media = (fields: Partial<MediaPart>) =>
+  mediaPart({ kind: 'image', mediaType: 'image/png', source: { type: 'base64', data: 'AQ==' }, ...fields })
 
-function call(callId: string, input = '{}', signature?: Signature): Part {
-  return {
-    type: 'tool-call',
-    kind: 'function',
-    callId,
-    name: 'f',
-    namespace: undefined,
-    input,
-    signature,
-    cache: undefined,
-  }
-}
-
-function result(callId: string, content: (string | MediaPart)[], isError = false): Part {
-  const parts = content.map(part => (typeof part === 'string' ? textPart(part) : part))
-  return {
-    type: 'tool-result',
-    kind: 'function',
-    callId,
-    name: undefined,
-    content: parts,
-    isError,
-    cache: undefined,
-  }
-}
-
-function media(fields: Partial<MediaPart>): MediaPart {
-  return {
-    type: 'media',
-    kind: 'image',
-    mediaType: 'image/png',
-    source: { type: 'base64', data: 'AQ==' },
-    filename: undefined,
-    title: undefined,
-    context: undefined,
-    citable: false,
-    signature: undefined,
-    detail: undefined,
-    cache: undefined,
-    ...fields,
-  }
-}
-
-function thought(text: string, signature?: Signature): ReasoningPart {
-  return { type: 'reasoning', texts: [text], raw: false, redacted: false, signature, id: undefined }
-}
+const thought = (text: string, signature?: Signature) => reasoningPart({ texts: [text], signature })
 
 describe('by the name of the model', () => {
   test.each([
@@ -320,9 +276,9 @@ test('an empty conversation is an empty question', () => {
 describe('results', () => {
   test('stand directly after their turn, one message each, in the order of the calls', () => {
     const turns = [
-      user(textPart('q')),
-      assistant(textPart('I look.'), call('a'), call('b', '')),
-      user(result('b', ['B']), result('a', ['A']), textPart('and now?')),
+      user('q'),
+      assistant('I look.', call('a'), call('b', { input: '' })),
+      user(result('b', 'B'), result('a', 'A'), textPart('and now?')),
     ]
     expect(messagesOf(turns)).toEqual([
       { role: 'user', content: 'q' },
@@ -341,12 +297,7 @@ describe('results', () => {
   })
 
   test('of calls in neighbouring turns stand after all of the calls', () => {
-    const turns = [
-      assistant(call('a')),
-      assistant(call('b')),
-      user(result('a', ['A'])),
-      user(result('b', ['B'])),
-    ]
+    const turns = [assistant(call('a')), assistant(call('b')), user(result('a', 'A')), user(result('b', 'B'))]
     expect(messagesOf(turns)).toMatchObject([
       { role: 'assistant', tool_calls: [{ id: 'a' }, { id: 'b' }] },
       { role: 'tool', tool_call_id: 'a' },
@@ -355,7 +306,10 @@ describe('results', () => {
   })
 
   test('edge 48: with images have them in a user message after the results', () => {
-    const turns = [assistant(call('a'), call('b')), user(result('a', ['see', media({})]), result('b', ['B']))]
+    const turns = [
+      assistant(call('a'), call('b')),
+      user(result('a', [textPart('see'), media({})]), result('b', 'B')),
+    ]
     expect(messagesOf(turns)).toMatchObject([
       { role: 'assistant' },
       {
@@ -372,7 +326,7 @@ describe('results', () => {
   })
 
   test('edge 49: that are missing are made up, those without a call become text', () => {
-    const turns = [assistant(call('a')), user(result('ghost', ['boo']), textPart('go on'))]
+    const turns = [assistant(call('a')), user(result('ghost', 'boo'), textPart('go on'))]
     expect(messagesOf(turns)).toMatchObject([
       { role: 'assistant' },
       { role: 'tool', tool_call_id: 'a', content: 'No result was recorded for this call.' },
@@ -386,13 +340,13 @@ describe('results', () => {
     ['the build failed', 'the build failed'],
     ['', 'Error:'],
   ])('edge 58: that failed with "%s" say so', (text, content) => {
-    const turns = [assistant(call('a')), user(result('a', text === '' ? [] : [text], true))]
+    const turns = [assistant(call('a')), user(result('a', text === '' ? [] : text, { isError: true }))]
     expect(messagesOf(turns)).toMatchObject([{}, { role: 'tool', content }])
   })
 
   test('edge 66: ids are kept where they fit and else replaced on both sides alike', () => {
     const long = `toolu_${'x'.repeat(60)}`
-    const turns = [assistant(call('call:1'), call(long)), user(result('call:1', ['A']), result(long, ['B']))]
+    const turns = [assistant(call('call:1'), call(long)), user(result('call:1', 'A'), result(long, 'B'))]
     const [made, ...results] = asArray(messagesOf(turns)).map(asObject)
     const [first, second] = asArray(made?.['tool_calls']).map(entry => asObject(entry)?.['id'])
     expect(first).toBe('call:1')
@@ -412,7 +366,7 @@ describe('reasoning of the history', () => {
   test('goes back as text on messages with calls, and on no others', () => {
     const turns = [
       assistant(thought('t'), call('a')),
-      user(result('a', ['A'])),
+      user(result('a', 'A')),
       assistant(thought('u'), textPart('x')),
     ]
     expect(messagesOf(turns)).toEqual([
@@ -432,7 +386,7 @@ describe('reasoning of the history', () => {
   ])('is in the field of %s, or a loss', (vendor, fields, lost) => {
     const request = {
       ...requestOf({}),
-      turns: [assistant(thought('t'), call('a')), user(result('a', ['A']))],
+      turns: [assistant(thought('t'), call('a')), user(result('a', 'A'))],
     }
     const { body, losses } = encode(request, 'm', vendor)
     const {
@@ -485,9 +439,7 @@ describe('reasoning of the history', () => {
     expect(messagesOf([assistant(thought('t', own))])).toMatchObject([
       { content: '', reasoning_details: [{}] },
     ])
-    expect(messagesOf([user(textPart('q')), assistant(thought('t'))])).toEqual([
-      { role: 'user', content: 'q' },
-    ])
+    expect(messagesOf([user('q'), assistant(thought('t'))])).toEqual([{ role: 'user', content: 'q' }])
   })
 
   test('is at least an empty text where the vendor insists', () => {
@@ -499,7 +451,7 @@ describe('reasoning of the history', () => {
 
   test("a call's own signature goes back on the call", () => {
     const signature: Signature = { ...own, value: 'sig' }
-    expect(messagesOf([assistant(call('a', '{}', signature))])).toMatchObject([
+    expect(messagesOf([assistant(call('a', { signature }))])).toMatchObject([
       { tool_calls: [{ extra_content: { google: { thought_signature: 'sig' } } }] },
       {},
     ])
@@ -533,7 +485,7 @@ describe('parts', () => {
       { type: 'input_audio', input_audio: { data: 'AQ==', format: 'wav' } },
     ],
   ])('%#: %j', (part, expected) => {
-    expect(messagesOf([user(textPart('q'), part)])).toEqual([
+    expect(messagesOf([user('q', part)])).toEqual([
       { role: 'user', content: [{ type: 'text', text: 'q' }, expected] },
     ])
   })
@@ -596,7 +548,7 @@ describe('parts', () => {
     const part: Part = { type: 'opaque', format: 'openai-responses', name: 'mcp_call', value: {} }
     const { losses } = encode({
       ...requestOf({}),
-      turns: [user(textPart('q')), assistant(part, textPart('x'))],
+      turns: [user('q'), assistant(part, textPart('x'))],
     })
     expect(losses).toEqual([{ field: 'extension', name: 'mcp_call' }])
   })

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'bun:test'
+import { call } from '#tests/formats/parts.ts'
 import { GatewayError } from '@/errors/gateway-error.ts'
 import { openaiChatCompletions } from '@/formats/openai-chat-completions/codec.ts'
 import { type Part, textPart } from '@/generation/part.ts'
@@ -17,19 +18,6 @@ function answer(parts: readonly Part[], finish: Finish = END): GenerationRespons
 function choiceOf(parts: readonly Part[], wire?: JsonObject, finish?: Finish): JsonObject {
   const body = openaiChatCompletions.encodeResponse(answer(parts, finish), replyContext(wire))
   return asObject(asArray(body['choices'])[0]) ?? {}
-}
-
-function call(callId: string, input: string): Part {
-  return {
-    type: 'tool-call',
-    kind: 'function',
-    callId,
-    name: 'f',
-    namespace: undefined,
-    input,
-    signature: undefined,
-    cache: undefined,
-  }
 }
 
 describe('a whole answer', () => {
@@ -51,19 +39,19 @@ describe('a whole answer', () => {
   })
 
   test('without text beside calls has null content, without anything an empty one', () => {
-    expect(asObject(choiceOf([call('a', '{}')])['message'])?.['content']).toBeNull()
+    expect(asObject(choiceOf([call('a')])['message'])?.['content']).toBeNull()
     expect(asObject(choiceOf([])['message'])?.['content']).toBe('')
   })
 
   test('never has an empty string of arguments', () => {
-    expect(choiceOf([call('a', '')])).toMatchObject({
+    expect(choiceOf([call('a', { input: '' })])).toMatchObject({
       message: { tool_calls: [{ id: 'a', type: 'function', function: { name: 'f', arguments: '{}' } }] },
       finish_reason: 'tool_calls',
     })
   })
 
   test('has function_call for a caller who speaks of functions', () => {
-    const choice = choiceOf([call('a', '{"x":1}')], { functions: [{ name: 'f' }] })
+    const choice = choiceOf([call('a', { input: '{"x":1}' })], { functions: [{ name: 'f' }] })
     expect(choice).toMatchObject({
       message: { function_call: { name: 'f', arguments: '{"x":1}' } },
       finish_reason: 'function_call',

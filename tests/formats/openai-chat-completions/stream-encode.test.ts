@@ -1,71 +1,25 @@
 import { describe, expect, test } from 'bun:test'
+import {
+  callEnd,
+  callStart,
+  finish,
+  input,
+  reasoningEvents,
+  START,
+  textEvents,
+} from '#tests/formats/events.ts'
 import { GatewayError } from '@/errors/gateway-error.ts'
 import { openaiChatCompletions } from '@/formats/openai-chat-completions/codec.ts'
 import { unwrapSignature } from '@/formats/signatures/signature.ts'
 import type { GenerationEvent } from '@/generation/event.ts'
-import type { Signature } from '@/generation/part.ts'
-import type { StopReason } from '@/generation/response.ts'
+import { mediaPart, type Signature } from '@/generation/part.ts'
 import { NO_USAGE } from '@/generation/usage.ts'
 import { asArray, asObject, type JsonObject } from '@/json/json.ts'
 import { dataOf, decodeRequest, deltasOf, encodeEvents } from './fixtures.ts'
 
-const START: GenerationEvent = { type: 'start', id: 'up', model: 'up', serviceTier: undefined }
 const USAGE: GenerationEvent = { type: 'usage', usage: { ...NO_USAGE, inputUncached: 3, outputText: 2 } }
 const PHASES = ['phase:commentary', 'phase:final_answer']
 const SIGNATURE: Signature = { format: 'anthropic-messages', vendor: 'anthropic', value: 'EqoB' }
-
-function finish(reason: StopReason = 'end', candidate = 0): GenerationEvent {
-  return { type: 'finish', candidate, finish: { reason, stopSequence: undefined, message: undefined } }
-}
-
-function text(block: number, ...deltas: string[]): GenerationEvent[] {
-  return [
-    { type: 'text-start', block, candidate: 0 },
-    ...deltas.map(delta => ({ type: 'text-delta', block, text: delta }) as const),
-    { type: 'text-end', block, signature: undefined },
-  ]
-}
-
-function reasoning(
-  block: number,
-  signature: Signature | undefined,
-  ...paragraphs: string[]
-): GenerationEvent[] {
-  return [
-    { type: 'reasoning-start', block, candidate: 0, id: undefined, raw: false, redacted: false },
-    ...paragraphs.flatMap(
-      paragraph =>
-        [
-          { type: 'reasoning-paragraph', block },
-          { type: 'reasoning-delta', block, text: paragraph },
-        ] as const,
-    ),
-    { type: 'reasoning-end', block, signature },
-  ]
-}
-
-function callStart(block: number, name = 'f', kind: 'function' | 'custom' = 'function'): GenerationEvent {
-  return {
-    type: 'tool-input-start',
-    block,
-    candidate: 0,
-    kind,
-    callId: `call_${block}`,
-    name,
-    namespace: undefined,
-  }
-}
-
-const input = (block: number, delta: string): GenerationEvent => ({
-  type: 'tool-input-delta',
-  block,
-  text: delta,
-})
-const callEnd = (block: number, signature?: Signature): GenerationEvent => ({
-  type: 'tool-input-end',
-  block,
-  signature,
-})
 
 /** The finish reasons written for candidate 0. */
 function reasonsOf(stream: string): unknown[] {
@@ -74,7 +28,7 @@ function reasonsOf(stream: string): unknown[] {
 
 describe('the stream', () => {
   test('is a role chunk, deltas, one finish chunk and [DONE]', () => {
-    const stream = encodeEvents([START, ...text(0, 'Hel', 'lo'), finish()])
+    const stream = encodeEvents([START, ...textEvents(0, 'Hel', 'lo'), finish()])
     expect(deltasOf(stream)).toEqual([
       { role: 'assistant', content: '', refusal: null },
       { content: 'Hel' },
@@ -87,7 +41,7 @@ describe('the stream', () => {
 
   test("has one id, time and model throughout, which are the gateway's", () => {
     const wire = { stream_options: { include_usage: true } }
-    for (const data of dataOf(encodeEvents([START, ...text(0, 'a'), finish(), USAGE], wire))) {
+    for (const data of dataOf(encodeEvents([START, ...textEvents(0, 'a'), finish(), USAGE], wire))) {
       expect(data).toMatchObject({
         id: 'chatcmpl-0198c0de000070008000000000000001',
         object: 'chat.completion.chunk',
@@ -100,13 +54,13 @@ describe('the stream', () => {
   test.each([{ stream_options: { include_usage: true } }, { usage: { include: true } }])(
     'has a usage chunk without choices only if asked for, and null before: %j',
     asking => {
-      const asked = dataOf(encodeEvents([START, USAGE, ...text(0, 'a'), finish()], asking))
+      const asked = dataOf(encodeEvents([START, USAGE, ...textEvents(0, 'a'), finish()], asking))
       expect(asked.at(-1)).toMatchObject({
         choices: [],
         usage: { prompt_tokens: 3, completion_tokens: 2, total_tokens: 5 },
       })
       expect(asked.slice(0, -1).map(data => data['usage'])).toEqual(asked.slice(1).map(() => null))
-      const unasked = dataOf(encodeEvents([START, USAGE, ...text(0, 'a'), finish()]))
+      const unasked = dataOf(encodeEvents([START, USAGE, ...textEvents(0, 'a'), finish()]))
       expect(unasked.every(data => !('usage' in data) && asArray(data['choices']).length === 1)).toBe(true)
     },
   )
@@ -120,7 +74,7 @@ describe('the stream', () => {
 
   test('ends in the error and nothing else when the answer broke', () => {
     const error = new GatewayError('upstream_error', 'The upstream failed')
-    const stream = encodeEvents([START, ...text(0, 'a'), { type: 'error', error }, finish()])
+    const stream = encodeEvents([START, ...textEvents(0, 'a'), { type: 'error', error }, finish()])
     expect(dataOf(stream).at(-1)).toEqual({
       error: {
         message: 'The upstream failed (request id: 0198c0de-0000-7000-8000-000000000001)',
@@ -134,13 +88,13 @@ describe('the stream', () => {
   })
 
   test('without a finish is no success', () => {
-    const stream = encodeEvents([START, ...text(0, 'a')])
+    const stream = encodeEvents([START, ...textEvents(0, 'a')])
     expect(dataOf(stream).at(-1)).toHaveProperty('error')
     expect(stream).not.toContain('[DONE]')
   })
 
   test('joins the halves of an emoji that were split over two deltas', () => {
-    const deltas = deltasOf(encodeEvents([START, ...text(0, 'a\ud83d', '\udc4bb'), finish()]))
+    const deltas = deltasOf(encodeEvents([START, ...textEvents(0, 'a\ud83d', '\udc4bb'), finish()]))
     expect(deltas.map(delta => delta['content'])).toEqual(['', 'a', '\ud83d\udc4bb', undefined])
   })
 
@@ -153,8 +107,8 @@ describe('the stream', () => {
       { type: 'text-delta', block: 0, text: 'a' },
       { type: 'text-end', block: 0, signature: undefined },
       { type: 'text-end', block: 1, signature: undefined },
-      finish('end', 0),
-      finish('length', 1),
+      finish('end'),
+      finish('length', {}, 1),
     ]
     const written = dataOf(encodeEvents(events)).map(data => asObject(asArray(data['choices'])[0]))
     expect(
@@ -178,9 +132,9 @@ describe('reasoning', () => {
   test('comes as reasoning_content, paragraphs and thoughts with a blank line between', () => {
     const stream = encodeEvents([
       START,
-      ...reasoning(0, undefined, 'a', 'b'),
-      ...reasoning(1, undefined, 'c'),
-      ...text(2, 'x'),
+      ...reasoningEvents(0, ['a', 'b']),
+      ...reasoningEvents(1, ['c']),
+      ...textEvents(2, 'x'),
       finish(),
     ])
     expect(
@@ -195,9 +149,9 @@ describe('reasoning', () => {
     const other: Signature = { format: 'gemini-generate-content', vendor: undefined, value: 'Zm9v' }
     const stream = encodeEvents([
       START,
-      ...reasoning(0, SIGNATURE, 'a', 'b'),
-      ...reasoning(1, other, 'c'),
-      ...text(2, 'x'),
+      ...reasoningEvents(0, ['a', 'b'], SIGNATURE),
+      ...reasoningEvents(1, ['c'], other),
+      ...textEvents(2, 'x'),
       finish(),
     ])
     const reasoning_details = deltasOf(stream).flatMap(delta => asArray(delta['reasoning_details']))
@@ -233,9 +187,12 @@ describe('reasoning', () => {
   })
 
   test('is kept from a caller who excluded it, its signature is not', () => {
-    const stream = encodeEvents([START, ...reasoning(0, SIGNATURE, 'secret'), ...text(1, 'x'), finish()], {
-      reasoning: { effort: 'low', exclude: true },
-    })
+    const stream = encodeEvents(
+      [START, ...reasoningEvents(0, ['secret'], SIGNATURE), ...textEvents(1, 'x'), finish()],
+      {
+        reasoning: { effort: 'low', exclude: true },
+      },
+    )
     expect(stream).not.toContain('secret')
     expect(stream).toContain('reasoning_details')
   })
@@ -385,19 +342,8 @@ describe('the other parts', () => {
   })
 
   test('an image comes in images', () => {
-    const media = {
-      type: 'media',
-      kind: 'image',
-      mediaType: 'image/png',
-      source: { type: 'base64', data: 'AQ==' },
-      filename: undefined,
-      title: undefined,
-      context: undefined,
-      citable: false,
-      signature: undefined,
-      detail: undefined,
-      cache: undefined,
-    } as const
+    const source = { type: 'base64', data: 'AQ==' } as const
+    const media = mediaPart({ kind: 'image', mediaType: 'image/png', source })
     const stream = encodeEvents([START, { type: 'media', block: 0, candidate: 0, media }, finish()])
     expect(deltasOf(stream)[1]).toEqual({
       images: [{ type: 'image_url', image_url: { url: 'data:image/png;base64,AQ==' }, index: 0 }],
@@ -415,7 +361,7 @@ describe('the other parts', () => {
     }
     const events: GenerationEvent[] = [
       START,
-      ...text(0, 'abc'),
+      ...textEvents(0, 'abc'),
       { type: 'text-start', block: 1, candidate: 0 },
       { type: 'text-delta', block: 1, text: 'defg' },
       { type: 'text-citation', block: 1, citation },
@@ -436,7 +382,7 @@ describe('the other parts', () => {
     const content = [{ token: 'a', logprob: -1, bytes: [97], top_logprobs: [] }]
     const stream = encodeEvents([
       START,
-      ...text(0, 'a'),
+      ...textEvents(0, 'a'),
       { type: 'logprobs', candidate: 0, content },
       finish(),
     ])
@@ -459,7 +405,7 @@ describe('the finish reason', () => {
     ['malformed-tool-call', 'stop'],
     ['other', 'stop'],
   ] as const)('of a text that ended by %s is %s', (reason, word) => {
-    expect(reasonsOf(encodeEvents([START, ...text(0, 'a'), finish(reason)]))).toEqual([word])
+    expect(reasonsOf(encodeEvents([START, ...textEvents(0, 'a'), finish(reason)]))).toEqual([word])
   })
 
   test.each([
@@ -493,7 +439,7 @@ test('an error in a passthrough stream is one event', () => {
 
 test('a message with several signed texts tells the last signature, once: SDKs join what is told twice', () => {
   const signed = PHASES.flatMap((value, block) => [
-    ...text(block, 'a').slice(0, -1),
+    ...textEvents(block, 'a').slice(0, -1),
     { type: 'text-end', block, signature: { format: 'openai-responses', vendor: undefined, value } } as const,
   ])
   const holders = deltasOf(encodeEvents([START, ...signed, finish()]))

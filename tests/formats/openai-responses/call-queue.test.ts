@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'bun:test'
+import { callEnd, callStart, finish, input, START } from '#tests/formats/events.ts'
 import { GatewayError } from '@/errors/gateway-error.ts'
 import { CallQueue } from '@/formats/openai-responses/call-queue.ts'
 import type { GenerationEvent } from '@/generation/event.ts'
@@ -6,25 +7,11 @@ import { runMachine } from '@/generation/machine.ts'
 import { asObject } from '@/json/json.ts'
 import { dataOf, encodeStream } from './support.ts'
 
-const begin = (block: number): GenerationEvent => ({
-  type: 'tool-input-start',
-  block,
-  candidate: 0,
-  kind: 'function',
-  callId: `call_${block}`,
-  name: `f${block}`,
-  namespace: undefined,
-})
-const more = (block: number, text: string): GenerationEvent => ({ type: 'tool-input-delta', block, text })
-const over = (block: number): GenerationEvent => ({ type: 'tool-input-end', block, signature: undefined })
+const begin = (block: number) => callStart(block, `f${block}`)
 const textStart = (block: number): GenerationEvent => ({ type: 'text-start', block, candidate: 0 })
 const textDelta = (block: number, text: string): GenerationEvent => ({ type: 'text-delta', block, text })
 const textEnd = (block: number): GenerationEvent => ({ type: 'text-end', block, signature: undefined })
-const FINISH: GenerationEvent = {
-  type: 'finish',
-  candidate: 0,
-  finish: { reason: 'tool-calls', stopSequence: undefined, message: undefined },
-}
+const FINISH = finish('tool-calls')
 
 const queued = (...events: GenerationEvent[]) => runMachine(new CallQueue(), events)
 
@@ -33,14 +20,14 @@ describe('calls of which one is open at a time', () => {
     // As Chat tells two calls.
     const written = dataOf(
       encodeStream([
-        { type: 'start', id: 'up', model: 'm', serviceTier: undefined },
+        START,
         begin(0),
-        more(0, '{"a":'),
+        input(0, '{"a":'),
         begin(1),
-        more(1, '{"b":2}'),
-        more(0, '1}'),
-        over(0),
-        over(1),
+        input(1, '{"b":2}'),
+        input(0, '1}'),
+        callEnd(0),
+        callEnd(1),
         FINISH,
       ]),
     )
@@ -62,18 +49,18 @@ describe('calls of which one is open at a time', () => {
   })
 
   test('flow as they come while none waits', () => {
-    const events = [begin(0), more(0, '{}'), over(0), begin(1), more(1, '{}'), over(1), FINISH]
+    const events = [begin(0), input(0, '{}'), callEnd(0), begin(1), input(1, '{}'), callEnd(1), FINISH]
     expect(queued(...events)).toEqual(events)
   })
 
   test('keep the order of what began behind them, and a text that was open before goes on', () => {
     const before = [textStart(0), begin(1), textDelta(0, 'a')]
-    const late = [begin(2), textStart(3), textDelta(3, 'b'), textEnd(3), over(2)]
-    expect(queued(...before, ...late, textDelta(0, 'c'), over(1), FINISH)).toEqual([
+    const late = [begin(2), textStart(3), textDelta(3, 'b'), textEnd(3), callEnd(2)]
+    expect(queued(...before, ...late, textDelta(0, 'c'), callEnd(1), FINISH)).toEqual([
       ...before,
       textDelta(0, 'c'),
-      over(1),
-      ...[begin(2), over(2), textStart(3), textDelta(3, 'b'), textEnd(3)],
+      callEnd(1),
+      ...[begin(2), callEnd(2), textStart(3), textDelta(3, 'b'), textEnd(3)],
       FINISH,
     ])
   })
@@ -83,7 +70,7 @@ describe('calls of which one is open at a time', () => {
     ['an error', [{ type: 'error', error: new GatewayError('upstream_error', 'x') } as const]],
     ['the end', []],
   ])('are all told before %s, where one never ended', (_what, last) => {
-    const calls = [begin(0), begin(1), more(1, '{'), begin(2)]
+    const calls = [begin(0), begin(1), input(1, '{'), begin(2)]
     expect(queued(...calls, ...last)).toEqual([...calls, ...last])
   })
 })

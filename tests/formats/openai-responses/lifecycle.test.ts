@@ -1,8 +1,9 @@
 import { expect, test } from 'bun:test'
 import fc from 'fast-check'
+import { call } from '#tests/formats/parts.ts'
 import { collect } from '@/generation/collect.ts'
 import type { GenerationEvent } from '@/generation/event.ts'
-import type { Part } from '@/generation/part.ts'
+import { type Part, reasoningPart, type Signature, type ToolCallKind, textPart } from '@/generation/part.ts'
 import { replay } from '@/generation/replay.ts'
 import type { StopReason } from '@/generation/response.ts'
 import { violations } from './lifecycle.ts'
@@ -16,38 +17,26 @@ test.each(CASES)('what is written of %s keeps every order rule', async name => {
 const text = fc.string({ unit: 'grapheme', maxLength: 12 })
 
 const part: fc.Arbitrary<Part> = fc.oneof(
-  text.map(
-    (value): Part => ({ type: 'text', text: value, cache: undefined, citations: [], signature: undefined }),
-  ),
+  text.map(textPart),
   text.map((value): Part => ({ type: 'refusal', text: value })),
-  fc.tuple(fc.array(text, { minLength: 1, maxLength: 3 }), fc.boolean(), fc.boolean()).map(
-    ([texts, raw, signed]): Part => ({
-      type: 'reasoning',
-      texts,
-      raw,
-      redacted: false,
-      id: undefined,
-      signature: signed ? { format: 'openai-responses', vendor: undefined, value: 'enc' } : undefined,
-    }),
-  ),
   fc
-    .tuple(
-      fc.constantFrom('function', 'custom'),
-      fc.json(),
-      fc.option(fc.constant('group'), { nil: undefined }),
-    )
-    .map(
-      ([kind, input, namespace]): Part => ({
-        type: 'tool-call',
-        kind: kind === 'custom' ? 'custom' : 'function',
-        callId: '',
-        name: 'f',
-        namespace,
-        input,
-        signature: undefined,
-        cache: undefined,
+    .record({
+      texts: fc.array(text, { minLength: 1, maxLength: 3 }),
+      raw: fc.boolean(),
+      signature: fc.constantFrom<(Signature | undefined)[]>(undefined, {
+        format: 'openai-responses',
+        vendor: undefined,
+        value: 'enc',
       }),
-    ),
+    })
+    .map(reasoningPart),
+  fc
+    .record({
+      kind: fc.constantFrom<ToolCallKind[]>('function', 'custom'),
+      input: fc.json(),
+      namespace: fc.constantFrom(undefined, 'group'),
+    })
+    .map(fields => call('', fields)),
 )
 
 const answer = fc.record({

@@ -1,19 +1,13 @@
 import { describe, expect, test } from 'bun:test'
+import { assistant, call, hostedTool, result, user } from '#tests/formats/parts.ts'
 import { GatewayError } from '@/errors/gateway-error.ts'
 import type { EncodedRequest } from '@/formats/codec.ts'
 import { openaiResponses } from '@/formats/openai-responses/codec.ts'
 import { CODECS } from '@/formats/registry.ts'
 import { NO_SETTINGS } from '@/formats/tools/web-search.ts'
-import {
-  type MediaPart,
-  mediaPart,
-  type Part,
-  type ReasoningPart,
-  type ToolCallPart,
-  type ToolResultPart,
-  textPart,
-} from '@/generation/part.ts'
+import { type MediaPart, mediaPart, reasoningPart, textPart } from '@/generation/part.ts'
 import type { GenerationRequest } from '@/generation/request.ts'
+import type { HostedTool } from '@/generation/tool.ts'
 import { asArray, asObject, type JsonObject, type JsonValue } from '@/json/json.ts'
 import { request } from './support.ts'
 
@@ -35,41 +29,8 @@ const lossesOf = (change: Partial<GenerationRequest>, target = TARGET) =>
     loss.name === undefined ? loss.field : `${loss.field}:${loss.name}`,
   )
 
-function call(callId: string, input = '{}'): ToolCallPart {
-  return {
-    type: 'tool-call',
-    kind: 'function',
-    callId,
-    name: 'f',
-    namespace: undefined,
-    input,
-    signature: undefined,
-    cache: undefined,
-  }
-}
-
-function result(callId: string, ...content: ToolResultPart['content']): ToolResultPart {
-  return {
-    type: 'tool-result',
-    kind: 'function',
-    callId,
-    name: undefined,
-    content,
-    isError: false,
-    cache: undefined,
-  }
-}
-
-function reasoning(
-  vendor: string | undefined,
-  format: 'openai-responses' | 'anthropic-messages',
-): ReasoningPart {
-  const signature = { format, vendor, value: 'enc' } as const
-  return { type: 'reasoning', texts: ['hm'], raw: false, redacted: false, id: 'rs_1', signature }
-}
-
-const assistant = (...parts: Part[]) => ({ role: 'assistant', parts }) as const
-const user = (...parts: Part[]) => ({ role: 'user', parts }) as const
+const reasoning = (vendor: string | undefined, format: 'openai-responses' | 'anthropic-messages') =>
+  reasoningPart({ texts: ['hm'], id: 'rs_1', signature: { format, vendor, value: 'enc' } })
 
 test('is stateless: nothing stored, encrypted reasoning asked for', () => {
   expect(encode({}).body).toEqual({
@@ -89,9 +50,9 @@ function idAndOutput(item: JsonValue): unknown[] {
 describe('edge 49: calls and outputs that lack each other', () => {
   test('a call without output gets one, an output without call becomes text', () => {
     const turns = [
-      user(result('lost', textPart('old news'))),
+      user(result('lost', 'old news')),
       assistant(call('c1'), call('c2')),
-      user(result('c2', textPart('two')), textPart('and?')),
+      user(result('c2', 'two'), textPart('and?')),
     ]
     expect(inputOf({ turns })).toEqual([
       {
@@ -111,11 +72,8 @@ describe('edge 49: calls and outputs that lack each other', () => {
   })
 
   test('ids that several turns use are told apart, each call with its own output', () => {
-    const again = [
-      assistant(call('c'), call('c')),
-      user(result('c', textPart('2')), result('c', textPart('3'))),
-    ]
-    const turns = [assistant(call('c')), user(result('c', textPart('1'))), ...again]
+    const again = [assistant(call('c'), call('c')), user(result('c', '2'), result('c', '3'))]
+    const turns = [assistant(call('c')), user(result('c', '1')), ...again]
     const items = inputOf({ turns })
     expect(items.map(idAndOutput)).toEqual([
       ['c', undefined],
@@ -131,7 +89,7 @@ describe('edge 49: calls and outputs that lack each other', () => {
 
   test('a call whose id the next answer used again, too, is not left without an output', () => {
     const items = inputOf({
-      turns: [assistant(call('c')), assistant(call('c')), user(result('c', textPart('1')))],
+      turns: [assistant(call('c')), assistant(call('c')), user(result('c', '1'))],
     })
     expect(items.map(idAndOutput)).toEqual([
       ['c', undefined],
@@ -143,7 +101,7 @@ describe('edge 49: calls and outputs that lack each other', () => {
 
   test('an image that was made twice is two items', () => {
     const image = media('image', 'image/png', { type: 'base64', data: 'AAAA' })
-    const ids = inputOf({ turns: [assistant(image), user(textPart('again')), assistant(image)] }).flatMap(
+    const ids = inputOf({ turns: [assistant(image), user('again'), assistant(image)] }).flatMap(
       item => asObject(item)?.['id'] ?? [],
     )
     expect(new Set(ids).size).toBe(2)
@@ -161,7 +119,7 @@ test('outputs with media are parts, errors say so', () => {
   const image = media('image', 'image/png', { type: 'base64', data: 'AAAA' })
   const turns = [
     assistant(call('a'), call('b')),
-    user(result('a', textPart('see'), image), { ...result('b', textPart('boom')), isError: true }),
+    user(result('a', [textPart('see'), image]), result('b', 'boom', { isError: true })),
   ]
   expect(inputOf({ turns }).slice(2)).toEqual([
     {
@@ -178,10 +136,7 @@ test('outputs with media are parts, errors say so', () => {
 
 describe('reasoning history', () => {
   test('of the same vendor stands before its call', () => {
-    const turns = [
-      assistant(reasoning('openai', 'openai-responses'), call('c')),
-      user(result('c', textPart('r'))),
-    ]
+    const turns = [assistant(reasoning('openai', 'openai-responses'), call('c')), user(result('c', 'r'))]
     expect(inputOf({ turns })[0]).toEqual({
       type: 'reasoning',
       id: 'rs_1',
@@ -195,7 +150,7 @@ describe('reasoning history', () => {
     const signature = { format: 'openai-responses', vendor: 'openai', value: 'enc' } as const
     const seal = { type: 'reasoning', summary: [], encrypted_content: 'enc' }
     const turns = [
-      assistant({ ...call('c'), signature }),
+      assistant(call('c', { signature })),
       user(result('c')),
       assistant({ ...textPart('x'), signature }),
     ]
@@ -230,9 +185,9 @@ describe('roles', () => {
     const { body } = encode({
       instructions: [textPart('one'), textPart('two')],
       turns: [
-        user(textPart('a')),
+        user('a'),
         { role: 'system', parts: [textPart('now')] },
-        assistant(textPart('b'), { type: 'refusal', text: 'no' }),
+        assistant('b', { type: 'refusal', text: 'no' }),
       ],
     })
     expect(body['instructions']).toBe('one\n\ntwo')
@@ -256,7 +211,7 @@ describe('roles', () => {
   })
 
   test('a prompt without a word is a dot, since an empty input is refused', () => {
-    for (const turns of [[], [user(textPart(''))]]) {
+    for (const turns of [[], [user('')]]) {
       expect(encode({ turns }).body['input']).toEqual([
         { type: 'message', role: 'user', content: [{ type: 'input_text', text: '.' }] },
       ])
@@ -292,15 +247,10 @@ describe('tools', () => {
   })
 
   test('hosted tools of other vendors are mapped or lost', () => {
-    const hosted = (kind: 'web_search' | 'code_execution' | 'web_fetch', wireType: string) =>
-      ({
-        type: 'hosted',
-        kind,
-        format: 'anthropic-messages',
-        wireType,
-        wire: {},
-        webSearch: undefined,
-      }) as const
+    const hosted = (kind: HostedTool['kind'], wireType: string): HostedTool => ({
+      ...hostedTool(kind, wireType),
+      format: 'anthropic-messages',
+    })
     const tools = [
       {
         ...hosted('web_search', 'web_search_20250305'),

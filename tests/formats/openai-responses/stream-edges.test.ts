@@ -1,9 +1,11 @@
 import { describe, expect, test } from 'bun:test'
+import { callEvents, callStart, finish, reasoningEvents, START, textEvents } from '#tests/formats/events.ts'
 import { faultOf } from '@/formats/faults/fault.ts'
 import { openaiResponses } from '@/formats/openai-responses/codec.ts'
 import { collect } from '@/generation/collect.ts'
 import type { GenerationEvent } from '@/generation/event.ts'
 import { runMachine } from '@/generation/machine.ts'
+import { reasoningPart, type Signature } from '@/generation/part.ts'
 import { asArray, asObject, asString, type JsonObject } from '@/json/json.ts'
 import {
   CASES,
@@ -18,64 +20,9 @@ import {
   sdkFinal,
 } from './support.ts'
 
-const START: GenerationEvent = { type: 'start', id: 'up_1', model: 'up', serviceTier: undefined }
-const END: GenerationEvent = {
-  type: 'finish',
-  candidate: 0,
-  finish: { reason: 'end', stopSequence: undefined, message: undefined },
-}
-const CUT: GenerationEvent = {
-  type: 'finish',
-  candidate: 0,
-  finish: { reason: 'length', stopSequence: undefined, message: undefined },
-}
-
-function textBlock(block: number, ...deltas: string[]): GenerationEvent[] {
-  return [
-    { type: 'text-start', block, candidate: 0 },
-    ...deltas.map(text => ({ type: 'text-delta', block, text }) as const),
-    { type: 'text-end', block, signature: undefined },
-  ]
-}
-
-function callStart(block: number, name: string, namespace?: string): GenerationEvent {
-  return {
-    type: 'tool-input-start',
-    block,
-    candidate: 0,
-    kind: 'function',
-    callId: `call_${block}`,
-    name,
-    namespace,
-  }
-}
-
-function callBlock(block: number, name: string, ...deltas: string[]): GenerationEvent[] {
-  return [
-    callStart(block, name),
-    ...deltas.map(text => ({ type: 'tool-input-delta', block, text }) as const),
-    { type: 'tool-input-end', block, signature: undefined },
-  ]
-}
-
-function reasoningBlock(block: number, texts: string[], value: string | undefined): GenerationEvent[] {
-  return [
-    { type: 'reasoning-start', block, candidate: 0, id: undefined, raw: false, redacted: texts.length === 0 },
-    ...texts.flatMap(
-      text =>
-        [
-          { type: 'reasoning-paragraph', block },
-          { type: 'reasoning-delta', block, text },
-        ] as const,
-    ),
-    {
-      type: 'reasoning-end',
-      block,
-      signature:
-        value === undefined ? undefined : { format: 'anthropic-messages', vendor: 'anthropic', value },
-    },
-  ]
-}
+const END = finish()
+const CUT = finish('length')
+const SEALED: Signature = { format: 'anthropic-messages', vendor: 'anthropic', value: 'sig' }
 
 const created = { type: 'response.created', response: { id: 'resp_1', model: 'up' } }
 const completed = { type: 'response.completed', response: { id: 'resp_1', status: 'completed', output: [] } }
@@ -93,7 +40,7 @@ describe('edge 35: sequence numbers', () => {
 describe('edge 36: text', () => {
   test('in the done events, the done item and the final output equals the deltas', () => {
     const deltas = ['Hé', 'llo \u{1f44b}\u{1f3fd}', ' "q" \\ \n', '\u2028end']
-    const data = dataOf(encodeStream([START, ...textBlock(0, ...deltas), END]))
+    const data = dataOf(encodeStream([START, ...textEvents(0, ...deltas), END]))
     const whole = deltas.join('')
     const of = (type: string) => data.find(event => event['type'] === type)
     const said = data.filter(event => event['type'] === 'response.output_text.delta')
@@ -113,7 +60,7 @@ describe('edge 36: text', () => {
   })
 
   test('an answer of reasoning alone gets a message too, unless it was cut', () => {
-    const thought = reasoningBlock(0, ['hm'], undefined)
+    const thought = reasoningEvents(0, ['hm'])
     expect(finalOutput(encodeStream([START, ...thought, END])).map(item => item['type'])).toEqual([
       'reasoning',
       'message',
@@ -129,14 +76,11 @@ test('edge 37: reasoning without summary is its encrypted content, there and bac
   const done = { type: 'response.output_item.done', output_index: 0, item }
   const events = decodeData([created, done, completed])
   expect(collect(events).candidates[0]?.parts).toEqual([
-    {
-      type: 'reasoning',
-      texts: [],
-      raw: false,
+    reasoningPart({
       redacted: true,
       id: 'rs_9',
       signature: { format: 'openai-responses', vendor: 'openai', value: 'gAAAsecret==' },
-    },
+    }),
   ])
   const [reply] = finalOutput(encodeStream(events))
   expect(reply).toMatchObject({ id: 'rs_9', summary: [] })
@@ -153,9 +97,9 @@ describe('edge 38: reasoning', () => {
   test('has a summary part for each paragraph, and stands between two calls', async () => {
     const text = encodeStream([
       START,
-      ...callBlock(0, 'a', '{}'),
-      ...reasoningBlock(1, ['first', 'second'], 'sig'),
-      ...callBlock(2, 'b', '{}'),
+      ...callEvents(0, 'a', '{}'),
+      ...reasoningEvents(1, ['first', 'second'], SEALED),
+      ...callEvents(2, 'b', '{}'),
       END,
     ])
     const output = finalOutput(text)
@@ -168,12 +112,12 @@ describe('edge 38: reasoning', () => {
   })
 
   test('that is raw is reasoning_text with its content part', async () => {
-    const [start, ...rest] = reasoningBlock(0, ['thought'], undefined)
+    const [start, ...rest] = reasoningEvents(0, ['thought'])
     const text = encodeStream([
       START,
       { ...start, raw: true } as GenerationEvent,
       ...rest,
-      ...textBlock(1, 'x'),
+      ...textEvents(1, 'x'),
       END,
     ])
     expect(finalOutput(text)[0]).toMatchObject({
@@ -256,8 +200,8 @@ describe('edge 38: reasoning', () => {
   test('carried on a text or a call stands right behind it, hidden', async () => {
     const signature = { format: 'gemini-generate-content', vendor: 'google', value: 'sig' } as const
     const signed = (event: GenerationEvent) => (event.type.endsWith('-end') ? { ...event, signature } : event)
-    const events = [...textBlock(0, 'a'), ...callBlock(1, 'f', '{}')].map(signed) as GenerationEvent[]
-    const text = encodeStream([START, ...events, ...callBlock(2, 'g', '{}'), END])
+    const events = [...textEvents(0, 'a'), ...callEvents(1, 'f', '{}')].map(signed) as GenerationEvent[]
+    const text = encodeStream([START, ...events, ...callEvents(2, 'g', '{}'), END])
     expect(finalOutput(text).map(item => item['type'])).toEqual([
       'message',
       'reasoning',
@@ -287,11 +231,11 @@ describe('edge 38: reasoning', () => {
       { type: 'reasoning-start', block: 1, id: '', raw: false, redacted: true },
       { type: 'reasoning-end', block: 1, signature },
     ] as GenerationEvent[]
-    const sealed = callBlock(0, 'f', '{}').map(event =>
+    const sealed = callEvents(0, 'f', '{}').map(event =>
       event.type === 'tool-input-end' ? { ...event, signature } : event,
     )
-    const first = format === 'gemini-generate-content' ? sealed : [...callBlock(0, 'f', '{}'), ...thought]
-    const output = finalOutput(encodeStream([START, ...first, ...callBlock(2, 'g', '{}'), END]))
+    const first = format === 'gemini-generate-content' ? sealed : [...callEvents(0, 'f', '{}'), ...thought]
+    const output = finalOutput(encodeStream([START, ...first, ...callEvents(2, 'g', '{}'), END]))
     const input = output.flatMap(item =>
       item['type'] === 'function_call'
         ? [item, { type: 'function_call_output', call_id: String(item['call_id']), output: 'done' }]
@@ -303,7 +247,7 @@ describe('edge 38: reasoning', () => {
   })
 
   test('omitted by Anthropic and redacted by Anthropic stay apart', () => {
-    const [start, ...rest] = reasoningBlock(0, [], 'sig')
+    const [start, ...rest] = reasoningEvents(0, [], SEALED)
     const read = (redacted: boolean) => {
       const events = [START, { ...start, redacted } as GenerationEvent, ...rest, END]
       const [turn] = request({ input: finalOutput(encodeStream(events)) }).turns
@@ -319,9 +263,9 @@ describe('edge 39: several items', () => {
   test('a call before and after a message keeps its place', () => {
     const text = encodeStream([
       START,
-      ...callBlock(0, 'a', '{}'),
-      ...textBlock(1, 'between'),
-      ...callBlock(2, 'b', '{}'),
+      ...callEvents(0, 'a', '{}'),
+      ...textEvents(1, 'between'),
+      ...callEvents(2, 'b', '{}'),
       END,
     ])
     expect(finalOutput(text).map(item => item['type'])).toEqual(['function_call', 'message', 'function_call'])
@@ -338,7 +282,7 @@ describe('edge 39: several items', () => {
 
   test('neighbouring texts of one message stay one message', () => {
     const [message, ...others] = finalOutput(
-      encodeStream([START, ...textBlock(0, 'a'), ...textBlock(1, 'b'), END]),
+      encodeStream([START, ...textEvents(0, 'a'), ...textEvents(1, 'b'), END]),
     )
     expect(others).toEqual([])
     expect(asArray(message?.['content']).map(part => asObject(part)?.['text'])).toEqual(['a', 'b'])
@@ -352,7 +296,7 @@ describe('edge 40: incomplete in the middle of a call', () => {
   })
 
   test('marks the cut call and only it', async () => {
-    const events = [START, ...callBlock(0, 'a', '{"x":1}'), ...callBlock(1, 'b', '{"x"'), CUT]
+    const events = [START, ...callEvents(0, 'a', '{"x":1}'), ...callEvents(1, 'b', '{"x"'), CUT]
     const text = encodeStream(events)
     const last = dataOf(text).at(-1)
     expect(last?.['type']).toBe('response.incomplete')
@@ -362,7 +306,7 @@ describe('edge 40: incomplete in the middle of a call', () => {
   })
 
   test('a call that ended whole is not called cut', () => {
-    const text = encodeStream([START, ...callBlock(0, 'a', '{"x":1}'), CUT])
+    const text = encodeStream([START, ...callEvents(0, 'a', '{"x":1}'), CUT])
     expect(finalOutput(text).map(item => item['status'])).toEqual(['completed'])
   })
 })
@@ -408,7 +352,7 @@ describe('edge 41: errors', () => {
   test('is written as response.failed after whatever was said', async () => {
     const [failure] = decodeData([{ type: 'error', error }])
     if (failure === undefined) throw new Error('no event')
-    const text = encodeStream([START, ...textBlock(0, 'half'), failure])
+    const text = encodeStream([START, ...textEvents(0, 'half'), failure])
     const last = dataOf(text).at(-1)
     expect(last).toMatchObject({
       type: 'response.failed',
@@ -435,7 +379,7 @@ describe('edge 41: errors', () => {
   })
 
   test('an answer that just stops is never told as complete', () => {
-    const text = encodeStream([START, ...textBlock(0, 'half')])
+    const text = encodeStream([START, ...textEvents(0, 'half')])
     expect(dataOf(text).at(-1)?.['type']).toBe('response.failed')
   })
 })
@@ -457,10 +401,10 @@ describe('edge 43 and 44: custom tool input', () => {
   const input = 'say "hi" \\ back\nnew\ttab \\u0041 \u{1f600} {"input": 1}'
   const custom = (deltas: string[]): GenerationEvent[] => [
     START,
-    { ...callStart(0, 'exec', 'functions'), kind: 'custom' } as GenerationEvent,
+    { ...callStart(0, 'exec', 'custom'), namespace: 'functions' },
     ...deltas.map(text => ({ type: 'tool-input-delta', block: 0, text }) as const),
     { type: 'tool-input-end', block: 0, signature: undefined },
-    { ...END, finish: { reason: 'tool-calls', stopSequence: undefined, message: undefined } },
+    finish('tool-calls'),
   ]
 
   test('is written as it is however it was cut, with its namespace', async () => {
@@ -682,7 +626,7 @@ describe('the encoder', () => {
   })
 
   test('writes a call without arguments as an empty object, deltas included', () => {
-    const data = dataOf(encodeStream([START, ...callBlock(0, 'a'), END]))
+    const data = dataOf(encodeStream([START, ...callEvents(0, 'a'), END]))
     const delta = data.find(event => event['type'] === 'response.function_call_arguments.delta')
     expect(delta?.['delta']).toBe('{}')
     expect(data.find(event => event['type'] === 'response.function_call_arguments.done')).toMatchObject({
@@ -692,10 +636,10 @@ describe('the encoder', () => {
   })
 
   test('writes an answer of the first candidate only', () => {
-    const other = textBlock(1, 'other').map(event =>
+    const other = textEvents(1, 'other').map(event =>
       'candidate' in event ? { ...event, candidate: 1 } : event,
     )
-    const text = encodeStream([START, ...textBlock(0, 'one'), ...other, { ...END, candidate: 1 }, END])
+    const text = encodeStream([START, ...textEvents(0, 'one'), ...other, finish('end', {}, 1), END])
     expect(finalOutput(text)).toMatchObject([{ content: [{ text: 'one' }] }])
   })
 
@@ -709,7 +653,7 @@ describe('the encoder', () => {
       written += text
     }
     const usage = { ...decodeUsageOf(7, 3) }
-    for (const event of [START, ...textBlock(0, 'x'), END, { type: 'usage', usage } as const]) {
+    for (const event of [START, ...textEvents(0, 'x'), END, { type: 'usage', usage } as const]) {
       machine.push(event, emit)
     }
     expect(dataOf(written).at(-1)).toMatchObject({
@@ -722,8 +666,7 @@ describe('the encoder', () => {
   })
 
   test('gives a declined answer a refusal', () => {
-    const declined = { reason: 'refusal', stopSequence: undefined, message: 'Policy.' } as const
-    const text = encodeStream([START, { ...END, finish: declined }])
+    const text = encodeStream([START, finish('refusal', { message: 'Policy.' })])
     expect(finalOutput(text)).toMatchObject([{ content: [{ type: 'refusal', refusal: 'Policy.' }] }])
     expect(dataOf(text).at(-1)?.['type']).toBe('response.completed')
   })
@@ -737,7 +680,7 @@ describe('the encoder', () => {
       end: undefined,
       wire: undefined,
     }
-    const [start, delta, end] = textBlock(0, 'cited')
+    const [start, delta, end] = textEvents(0, 'cited')
     if (start === undefined || delta === undefined || end === undefined) throw new Error('no block')
     const text = encodeStream([START, start, delta, { type: 'text-citation', block: 0, citation }, end, END])
     const annotation = {
@@ -752,7 +695,12 @@ describe('the encoder', () => {
 
   test('puts log probabilities on the text they belong to', async () => {
     const content = [{ token: 'x', logprob: -0.5, bytes: [120], top_logprobs: [] }]
-    const text = encodeStream([START, ...textBlock(0, 'x'), { type: 'logprobs', candidate: 0, content }, END])
+    const text = encodeStream([
+      START,
+      ...textEvents(0, 'x'),
+      { type: 'logprobs', candidate: 0, content },
+      END,
+    ])
     expect(finalOutput(text)).toMatchObject([{ content: [{ logprobs: content }] }])
     expect((await sdkFinal(text)).output[0]).toMatchObject({ content: [{ logprobs: content }] })
   })
@@ -761,7 +709,7 @@ describe('the encoder', () => {
     const early = [{ token: '\\xf0\\x9f', logprob: -1, bytes: [0xf0, 0x9f], top_logprobs: [] }]
     const late = [{ token: '\\x98\\x80', logprob: -0.5, bytes: [0x98, 0x80], top_logprobs: [] }]
     const logprobs = (content: typeof early) => ({ type: 'logprobs', candidate: 0, content }) as const
-    const text = encodeStream([START, logprobs(early), ...textBlock(0, '😀'), logprobs(late), END])
+    const text = encodeStream([START, logprobs(early), ...textEvents(0, '😀'), logprobs(late), END])
     expect(finalOutput(text)).toMatchObject([{ content: [{ text: '😀', logprobs: [...early, ...late] }] }])
   })
 
@@ -811,11 +759,11 @@ describe('the encoder', () => {
   test('keeps the halves of a character together, and replaces one that stays alone', () => {
     const deltas = (text: string) =>
       dataOf(text).flatMap(event => (event['type'] === 'response.output_text.delta' ? event['delta'] : []))
-    expect(deltas(encodeStream([START, ...textBlock(0, 'a\ud83d', '\ude00b'), END]))).toEqual([
+    expect(deltas(encodeStream([START, ...textEvents(0, 'a\ud83d', '\ude00b'), END]))).toEqual([
       'a',
       '\u{1f600}b',
     ])
-    const alone = encodeStream([START, ...textBlock(0, 'a\ud83d', 'b\ud83d'), END])
+    const alone = encodeStream([START, ...textEvents(0, 'a\ud83d', 'b\ud83d'), END])
     expect(deltas(alone).join('')).toBe('a\ufffdb\ufffd')
     expect(finalOutput(alone)).toMatchObject([{ content: [{ text: 'a\ufffdb\ufffd' }] }])
   })

@@ -1,12 +1,13 @@
 import { expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { CALLERS, UPSTREAMS } from '#tests/formats/callers.ts'
+import { call } from '#tests/formats/parts.ts'
 import { replyContext, USUAL_HABITS } from '#tests/transcripts/conversion.ts'
 import { lowerRequest } from '@/formats/lowering/lowering.ts'
 import { CODECS } from '@/formats/registry.ts'
 import { FORMATS, type Format } from '@/generation/format.ts'
 import { runMachine } from '@/generation/machine.ts'
-import type { Part } from '@/generation/part.ts'
+import { type Part, reasoningPart, textPart } from '@/generation/part.ts'
 import { replay } from '@/generation/replay.ts'
 import type { GenerationRequest } from '@/generation/request.ts'
 import type { GenerationResponse } from '@/generation/response.ts'
@@ -47,21 +48,12 @@ function answerOf(upstream: Format, { thought, text, calls }: Said): GenerationR
     const entries = [{ type: 'reasoning.text', text: thought, signature: 'S1', index: 0 }]
     const value = upstream === 'openai-chat-completions' ? JSON.stringify(entries) : 'UzE='
     const signature = upstream === GEMINI ? undefined : sign(value)
-    parts.push({ type: 'reasoning', texts: [thought], raw: false, redacted: false, signature, id: undefined })
+    parts.push(reasoningPart({ texts: [thought], signature }))
   }
-  if (text !== undefined)
-    parts.push({ type: 'text', text, cache: undefined, citations: [], signature: undefined })
+  if (text !== undefined) parts.push(textPart(text))
   for (const [index, { id: callId, name, input }] of calls.entries()) {
-    parts.push({
-      type: 'tool-call',
-      kind: 'function',
-      callId,
-      name,
-      namespace: undefined,
-      input,
-      signature: upstream === GEMINI && index === 0 ? sign('UzI=') : undefined,
-      cache: undefined,
-    })
+    const signature = upstream === GEMINI && index === 0 ? sign('UzI=') : undefined
+    parts.push(call(callId, { name, input, signature }))
   }
   const finish = { reason: 'tool-calls', stopSequence: undefined, message: undefined } as const
   const candidates = [{ parts, finish, logprobs: [] }]

@@ -1,5 +1,6 @@
 import { expect, test } from 'bun:test'
 import fc from 'fast-check'
+import { call } from '#tests/formats/parts.ts'
 import { unlawful } from '#tests/support/streams/lawful.ts'
 import { said } from '#tests/support/streams/said.ts'
 import { decodeContext, eventsOf, FULL_REPLY } from '#tests/transcripts/conversion.ts'
@@ -8,7 +9,14 @@ import { untold, untoldOf } from '@/formats/untold.ts'
 import { collect } from '@/generation/collect.ts'
 import { FORMATS, type Format } from '@/generation/format.ts'
 import { runMachine } from '@/generation/machine.ts'
-import type { Citation, MediaPart, Part, Signature } from '@/generation/part.ts'
+import {
+  type Citation,
+  mediaPart,
+  type Part,
+  reasoningPart,
+  type Signature,
+  textPart,
+} from '@/generation/part.ts'
 import type { Candidate, GenerationResponse } from '@/generation/response.ts'
 import { NO_USAGE } from '@/generation/usage.ts'
 import { parseExactObject } from '@/json/exact.ts'
@@ -38,19 +46,11 @@ const citation: fc.Arbitrary<Citation> = fc
   })
   .map(({ span: [start, end], ...rest }) => ({ ...rest, start, end, wire: undefined }))
 
-const image: MediaPart = {
-  type: 'media',
+const image = mediaPart({
   kind: 'image',
   mediaType: 'image/png',
   source: { type: 'base64', data: 'UklGRgAA' },
-  filename: undefined,
-  title: undefined,
-  context: undefined,
-  citable: false,
-  signature: undefined,
-  detail: undefined,
-  cache: undefined,
-}
+})
 
 const some = <T>(arbitrary: fc.Arbitrary<T>, maxLength: number) => fc.array(arbitrary, { maxLength })
 
@@ -67,22 +67,11 @@ const parts: fc.Arbitrary<Part[]> = fc
     calls: some(fc.record({ name: fc.constantFrom('get_weather', 'now'), input: argumentsText }), 3),
   })
   .map(({ thoughts, texts, refusals, images, calls }) => [
-    ...thoughts.map(each => ({ type: 'reasoning', ...each, redacted: false, id: undefined }) as const),
-    ...texts.map(each => ({ type: 'text', ...each, cache: undefined, signature: undefined }) as const),
+    ...thoughts.map(reasoningPart),
+    ...texts.map(({ text, citations }) => ({ ...textPart(text), citations })),
     ...refusals.map(text => ({ type: 'refusal', text }) as const),
     ...images,
-    ...calls.map(
-      (each, index) =>
-        ({
-          type: 'tool-call',
-          kind: 'function',
-          callId: `call_${index}`,
-          namespace: undefined,
-          signature: undefined,
-          cache: undefined,
-          ...each,
-        }) as const,
-    ),
+    ...calls.map((each, index) => call(`call_${index}`, each)),
   ])
 
 const token = (text: string) => ({

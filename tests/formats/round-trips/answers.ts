@@ -1,6 +1,7 @@
 import fc from 'fast-check'
+import { call } from '#tests/formats/parts.ts'
 import type { GenerationEvent } from '@/generation/event.ts'
-import { type Part, textPart } from '@/generation/part.ts'
+import { type Part, reasoningPart, textPart } from '@/generation/part.ts'
 import { replay } from '@/generation/replay.ts'
 import type { GenerationResponse } from '@/generation/response.ts'
 import { NO_USAGE, type Usage } from '@/generation/usage.ts'
@@ -9,24 +10,10 @@ import { argumentsText, words } from './conversations.ts'
 const part: fc.Arbitrary<Part> = fc.oneof(
   words.map(textPart),
   words.map(text => ({ type: 'refusal' as const, text })),
-  words.map(text => ({
-    type: 'reasoning' as const,
-    texts: [text],
-    raw: false,
-    redacted: false,
-    signature: undefined,
-    id: undefined,
-  })),
-  fc.tuple(fc.constantFrom('get_weather', 'now'), argumentsText).map(([name, input]) => ({
-    type: 'tool-call' as const,
-    kind: 'function' as const,
-    callId: '',
-    name,
-    namespace: undefined,
-    input,
-    signature: undefined,
-    cache: undefined,
-  })),
+  words.map(text => reasoningPart({ texts: [text] })),
+  fc
+    .tuple(fc.constantFrom('get_weather', 'now'), argumentsText)
+    .map(([name, input]) => call('', { name, input })),
 )
 
 const usage: fc.Arbitrary<Usage> = fc

@@ -1,7 +1,9 @@
 import fc from 'fast-check'
+import { call, result } from '#tests/formats/parts.ts'
 import {
-  type MediaPart,
+  mediaPart,
   type Part,
+  reasoningPart,
   type ToolCallPart,
   type ToolResultPart,
   textPart,
@@ -55,25 +57,14 @@ function objectText(entries: Record<string, string>): string {
     .join(',')}}`
 }
 
-function media(kind: 'image' | 'document'): MediaPart {
-  return {
-    type: 'media',
-    kind,
-    mediaType: kind === 'image' ? 'image/png' : 'application/pdf',
-    source: { type: 'base64', data: 'iVBORw0KGgo=' },
-    filename: undefined,
-    title: undefined,
-    context: undefined,
-    citable: false,
-    signature: undefined,
-    detail: undefined,
-    cache: undefined,
-  }
-}
+const IMAGE = { kind: 'image', mediaType: 'image/png' } as const
+const DOCUMENT = { kind: 'document', mediaType: 'application/pdf' } as const
+const media = (known: typeof IMAGE | typeof DOCUMENT) =>
+  mediaPart({ ...known, source: { type: 'base64', data: 'iVBORw0KGgo=' } })
 
 const userPart: fc.Arbitrary<Part> = fc.oneof(
   { weight: 4, arbitrary: words.map(textPart) },
-  { weight: 1, arbitrary: fc.constantFrom(media('image'), media('document')) },
+  { weight: 1, arbitrary: fc.constantFrom(media(IMAGE), media(DOCUMENT)) },
 )
 
 const NAMES = ['get_weather', 'now', 'search'] as const
@@ -87,35 +78,11 @@ interface Exchange {
 const exchange: fc.Arbitrary<Exchange> = fc
   .record({ name: fc.constantFrom(...NAMES), input: argumentsText, text: words, isError: fc.boolean() })
   .map(({ name, input, text, isError }) => ({
-    call: {
-      type: 'tool-call',
-      kind: 'function',
-      callId: '',
-      name,
-      namespace: undefined,
-      input,
-      signature: undefined,
-      cache: undefined,
-    },
-    result: {
-      type: 'tool-result',
-      kind: 'function',
-      callId: '',
-      name: undefined,
-      content: [textPart(text)],
-      isError,
-      cache: undefined,
-    },
+    call: call('', { name, input }),
+    result: result('', text, { isError }),
   }))
 
-const reasoning: fc.Arbitrary<Part> = words.map(text => ({
-  type: 'reasoning',
-  texts: [text],
-  raw: false,
-  redacted: false,
-  signature: undefined,
-  id: undefined,
-}))
+const reasoning: fc.Arbitrary<Part> = words.map(text => reasoningPart({ texts: [text] }))
 
 /** One round of the talk: the user speaks, the model thinks, speaks and calls, the results come back. */
 const round = fc.record({

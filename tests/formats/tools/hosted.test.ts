@@ -1,11 +1,12 @@
 import { expect, test } from 'bun:test'
+import { hostedTool } from '#tests/formats/parts.ts'
 import { dropHostedTools } from '@/formats/tools/hosted.ts'
 import type { ToolChoice } from '@/generation/tool.ts'
-import { functionTool, hostedTool, request } from './fixtures.ts'
+import { functionNamed, request } from './fixtures.ts'
 
 const search = hostedTool('web_search', 'web_search')
 const mcp = hostedTool('other', 'mcp')
-const lookup = functionTool('lookup')
+const lookup = functionNamed('lookup')
 const forced = (hosted: 'web_search' | 'other', wireType: string): ToolChoice => ({
   type: 'tool',
   kind: { hosted, wireType },

@@ -1,18 +1,14 @@
 import { describe, expect, test } from 'bun:test'
+import { assistant, call, hostedTool, result } from '#tests/formats/parts.ts'
 import { lowerTools } from '@/formats/tools/lower.ts'
+import type { ToolCallKind } from '@/generation/part.ts'
 import type { GenerationRequest } from '@/generation/request.ts'
 import type { Tool } from '@/generation/tool.ts'
-import {
-  assistant,
-  call,
-  clientTool,
-  customTool,
-  functionTool,
-  hostedTool,
-  RULE,
-  request,
-  result,
-} from './fixtures.ts'
+import { clientTool, customTool, functionNamed, RULE, request } from './fixtures.ts'
+
+/** A call of this tool, whose id has its name. */
+const called = (kind: ToolCallKind, name: string, input: string, namespace?: string) =>
+  call(`call_${name}`, { kind, name, input, namespace })
 
 const lower = (fields: Partial<GenerationRequest>) => lowerTools(request(fields), RULE)
 const toolsOf = (...tools: Tool[]) => lower({ tools }).request.tools
@@ -20,11 +16,11 @@ const namesOf = (...tools: Tool[]) => toolsOf(...tools).map(tool => (tool.type =
 
 test('a request with nothing to lower comes back as the same object', () => {
   const plain = request({
-    tools: [functionTool('a'), hostedTool('web_search', 'web_search')],
+    tools: [functionNamed('a'), hostedTool('web_search', 'web_search')],
     turns: [
       { role: 'user', parts: [] },
-      assistant(call('function', 'gone', '{}')),
-      { role: 'user', parts: [result('function', 'call_gone', 'gone')] },
+      assistant(called('function', 'gone', '{}')),
+      { role: 'user', parts: [result('call_gone', [], { name: 'gone' })] },
     ],
     toolChoice: { type: 'allowed', mode: 'auto', tools: [{ name: 'a', namespace: undefined }] },
   })
@@ -35,27 +31,29 @@ test('a request with nothing to lower comes back as the same object', () => {
 
 describe('names', () => {
   test('edge 45: equal function names in two namespaces stay apart and are restored', () => {
-    const { request: lowered, table } = lower({ tools: [functionTool('run', 'a'), functionTool('run', 'b')] })
-    expect(lowered.tools).toEqual([functionTool('a__run'), functionTool('b__run')])
+    const { request: lowered, table } = lower({
+      tools: [functionNamed('run', 'a'), functionNamed('run', 'b')],
+    })
+    expect(lowered.tools).toEqual([functionNamed('a__run'), functionNamed('b__run')])
     expect(table.origins.get('a__run')).toEqual({ kind: 'function', name: 'run', namespace: 'a' })
     expect(table.origins.get('b__run')).toEqual({ kind: 'function', name: 'run', namespace: 'b' })
   })
 
   test('edge 45: a name over 64 characters fits, stays readable, and two with one beginning stay apart', () => {
     const long = 'x'.repeat(64)
-    const names = namesOf(functionTool(long, 'ns'), functionTool(`${long}y`), functionTool(`${long}z`))
+    const names = namesOf(functionNamed(long, 'ns'), functionNamed(`${long}y`), functionNamed(`${long}z`))
     for (const name of names) expect(name).toMatch(/^[a-zA-Z0-9_-]{1,64}$/)
     expect(new Set(names).size).toBe(3)
     expect(names[0]).toStartWith('ns__xxxx')
-    expect(namesOf(functionTool(long))).toEqual([long])
+    expect(namesOf(functionNamed(long))).toEqual([long])
   })
 
   test('a name outside of the alphabet is mapped and restored', () => {
     const { request: lowered, table } = lower({
-      tools: [functionTool('fs.read/ä'), functionTool('fs_read__')],
+      tools: [functionNamed('fs.read/ä'), functionNamed('fs_read__')],
     })
     const [mapped, plain] = lowered.tools
-    expect(plain).toEqual(functionTool('fs_read__'))
+    expect(plain).toEqual(functionNamed('fs_read__'))
     expect(mapped?.type === 'function' && mapped.name).toMatch(/^fs_read___[0-9a-f]{8}$/)
     expect([...table.origins.values()]).toEqual([
       { kind: 'function', name: 'fs.read/ä', namespace: undefined },
@@ -64,13 +62,13 @@ describe('names', () => {
 
   test('a target that wants a letter first gets none that begins with a digit', () => {
     const rule = { pattern: /^[a-zA-Z_][a-zA-Z0-9_]*$/, maxLength: 64 }
-    const { request: lowered } = lowerTools(request({ tools: [functionTool('1-a')] }), rule)
+    const { request: lowered } = lowerTools(request({ tools: [functionNamed('1-a')] }), rule)
     const [tool] = lowered.tools
     expect(tool?.type === 'function' && tool.name).toMatch(/^tool_[0-9a-f]{8}$/)
   })
 
   test('a plain function keeps its name against a namespaced one that flattens to it', () => {
-    const tools = [functionTool('b', 'a'), functionTool('a__b')]
+    const tools = [functionNamed('b', 'a'), functionNamed('a__b')]
     const names = namesOf(...tools)
     expect(names[1]).toBe('a__b')
     expect(names[0]).toMatch(/^a__b_[0-9a-f]{8}$/)
@@ -78,17 +76,17 @@ describe('names', () => {
   })
 
   test('two that flatten to one name and two that differ in kind alone stay apart', () => {
-    expect(new Set(namesOf(functionTool('b__c', 'a'), functionTool('c', 'a__b'))).size).toBe(2)
-    const [plain, custom] = namesOf(functionTool('exec'), customTool('exec'))
+    expect(new Set(namesOf(functionNamed('b__c', 'a'), functionNamed('c', 'a__b'))).size).toBe(2)
+    const [plain, custom] = namesOf(functionNamed('exec'), customTool('exec'))
     expect(plain).toBe('exec')
     expect(custom).toMatch(/^exec_[0-9a-f]{8}$/)
   })
 
   test('a tool has the same name whatever other tools join', () => {
-    const tools = [functionTool('a.b'), customTool('c', { namespace: 'n' }), clientTool('shell', 'shell')]
+    const tools = [functionNamed('a.b'), customTool('c', { namespace: 'n' }), clientTool('shell', 'shell')]
     const alone = tools.flatMap(tool => namesOf(tool))
     expect(
-      namesOf(functionTool('other', 'n'), ...tools.toReversed(), functionTool('a_b')).slice(1, 4),
+      namesOf(functionNamed('other', 'n'), ...tools.toReversed(), functionNamed('a_b')).slice(1, 4),
     ).toEqual(alone.toReversed())
   })
 })
@@ -162,16 +160,16 @@ describe('tools become functions', () => {
   )
 
   test('edge 46: a tool defined again in the middle of the input counts once, as first defined', () => {
-    const again = { ...functionTool('a'), description: 'again' }
-    expect(toolsOf(functionTool('a'), functionTool('b'), again)).toEqual([
-      functionTool('a'),
-      functionTool('b'),
+    const again = { ...functionNamed('a'), description: 'again' }
+    expect(toolsOf(functionNamed('a'), functionNamed('b'), again)).toEqual([
+      functionNamed('a'),
+      functionNamed('b'),
     ])
   })
 
   test('edge 46: tools that join in the middle of the input leave the names and bytes of the others alone', () => {
-    const first = [customTool('exec', { namespace: 'functions' }), functionTool('a.b')]
-    const joined = [functionTool('search', 'mcp'), functionTool('a_b')]
+    const first = [customTool('exec', { namespace: 'functions' }), functionNamed('a.b')]
+    const joined = [functionNamed('search', 'mcp'), functionNamed('a_b')]
     expect(toolsOf(...first, ...joined).slice(0, 2)).toEqual([...toolsOf(...first)])
   })
 
@@ -182,14 +180,20 @@ describe('tools become functions', () => {
 })
 
 describe('the conversation follows', () => {
-  const tools = [customTool('exec', { namespace: 'functions' }), functionTool('get.it')]
+  const tools = [customTool('exec', { namespace: 'functions' }), functionNamed('get.it')]
 
   test('calls and results take the names and the kind of the functions', () => {
     const { request: lowered } = lower({
       tools,
       turns: [
-        assistant(call('custom', 'exec', 'echo "ü\n"', 'functions'), call('function', 'get.it', '{"n":1.0}')),
-        { role: 'user', parts: [result('custom', 'call_exec'), result('function', 'call_get.it', 'get.it')] },
+        assistant(
+          called('custom', 'exec', 'echo "ü\n"', 'functions'),
+          called('function', 'get.it', '{"n":1.0}'),
+        ),
+        {
+          role: 'user',
+          parts: [result('call_exec', [], { kind: 'custom' }), result('call_get.it', [], { name: 'get.it' })],
+        },
       ],
     })
     const [, get] = lowered.tools
@@ -197,12 +201,12 @@ describe('the conversation follows', () => {
     expect(lowered.turns).toEqual([
       assistant(
         {
-          ...call('function', 'functions__exec', '{"input":"echo \\"ü\\n\\""}'),
+          ...called('function', 'functions__exec', '{"input":"echo \\"ü\\n\\""}'),
           callId: 'call_exec',
         },
-        { ...call('function', name, '{"n":1.0}'), callId: 'call_get.it' },
+        { ...called('function', name, '{"n":1.0}'), callId: 'call_get.it' },
       ),
-      { role: 'user', parts: [result('function', 'call_exec'), result('function', 'call_get.it', name)] },
+      { role: 'user', parts: [result('call_exec'), result('call_get.it', [], { name })] },
     ])
   })
 
@@ -210,14 +214,14 @@ describe('the conversation follows', () => {
     const user = { role: 'user', parts: [] } as const
     const { request: lowered } = lower({
       tools,
-      turns: [user, assistant(call('custom', 'exec', 'x', 'functions'))],
+      turns: [user, assistant(called('custom', 'exec', 'x', 'functions'))],
     })
     expect(lowered.turns[0]).toBe(user)
   })
 
   test('calls to tools that are not defined now still get a name that fits and come back', () => {
     const { request: lowered, table } = lower({
-      turns: [assistant(call('custom', 'old', 'x', 'ns'), call('function', 'bad name', '{}'))],
+      turns: [assistant(called('custom', 'old', 'x', 'ns'), called('function', 'bad name', '{}'))],
     })
     const names = lowered.turns[0]?.parts.map(part => part.type === 'tool-call' && part.name)
     expect(names).toEqual(['ns__old', expect.stringMatching(/^bad_name_[0-9a-f]{8}$/)])
@@ -227,16 +231,16 @@ describe('the conversation follows', () => {
   test('a call made when the tool was of another kind is still a call of that tool', () => {
     const { request: lowered, table } = lower({
       tools: [customTool('exec')],
-      turns: [assistant(call('function', 'exec', '{"a":1}'))],
+      turns: [assistant(called('function', 'exec', '{"a":1}'))],
     })
-    expect(lowered.turns[0]?.parts).toEqual([call('function', 'exec', '{"a":1}')])
+    expect(lowered.turns[0]?.parts).toEqual([called('function', 'exec', '{"a":1}')])
     expect(table.origins.get('exec')?.kind).toBe('custom')
   })
 
   test('a call of an undefined tool never takes the name of a defined one', () => {
     const { request: lowered } = lower({
-      tools: [functionTool('a__b')],
-      turns: [assistant(call('function', 'b', '{}', 'a'))],
+      tools: [functionNamed('a__b')],
+      turns: [assistant(called('function', 'b', '{}', 'a'))],
     })
     expect(lowered.turns[0]?.parts[0]).toMatchObject({ name: expect.stringMatching(/^a__b_[0-9a-f]{8}$/) })
   })
@@ -245,7 +249,7 @@ describe('the conversation follows', () => {
 describe('the tool choice follows', () => {
   const tools = [
     customTool('exec', { namespace: 'functions' }),
-    functionTool('a'),
+    functionNamed('a'),
     clientTool('shell', 'shell'),
   ]
 
@@ -282,7 +286,7 @@ describe('the tool choice follows', () => {
 
   test('an allowed tool goes by the name that it was given', () => {
     const { request: lowered } = lower({
-      tools: [functionTool('fs.read')],
+      tools: [functionNamed('fs.read')],
       toolChoice: { type: 'allowed', mode: 'auto', tools: [{ name: 'fs.read', namespace: undefined }] },
     })
     const [tool] = lowered.tools
@@ -312,10 +316,10 @@ describe('for an upstream that knows custom tools', () => {
 
   test('a custom tool, its calls, results and choice stay what they are', () => {
     const plain = request({
-      tools: [customTool('patch', { grammar }), functionTool('a')],
+      tools: [customTool('patch', { grammar }), functionNamed('a')],
       turns: [
-        assistant(call('custom', 'patch', 'raw')),
-        { role: 'user', parts: [result('custom', 'call_patch')] },
+        assistant(called('custom', 'patch', 'raw')),
+        { role: 'user', parts: [result('call_patch', [], { kind: 'custom' })] },
       ],
       toolChoice: { type: 'tool', name: 'patch', namespace: undefined, kind: 'custom' },
     })
@@ -327,7 +331,7 @@ describe('for an upstream that knows custom tools', () => {
     const tools = [
       customTool('c', { namespace: 'n' }),
       customTool('a.b'),
-      functionTool('same'),
+      functionNamed('same'),
       customTool('same'),
     ]
     expect(keeping({ tools }).request.tools.map(tool => tool.type)).toEqual(Array(4).fill('function'))

@@ -1,21 +1,22 @@
 import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
+import { callEvents } from '#tests/formats/events.ts'
 import { lowerTools } from '@/formats/tools/lower.ts'
 import { raiseTools } from '@/formats/tools/raise.ts'
 import { collect } from '@/generation/collect.ts'
 import type { GenerationEvent } from '@/generation/event.ts'
 import { runMachine } from '@/generation/machine.ts'
 import type { ToolCallPart } from '@/generation/part.ts'
-import { callEvents, clientTool, customTool, functionTool, RULE, request } from './fixtures.ts'
+import { clientTool, customTool, functionNamed, RULE, request } from './fixtures.ts'
 
 const { table } = lowerTools(
   request({
     tools: [
       customTool('exec', { namespace: 'functions' }),
-      functionTool('run', 'mcp'),
+      functionNamed('run', 'mcp'),
       clientTool('apply_patch', 'apply_patch'),
       clientTool('local_shell', 'local_shell'),
-      functionTool('plain'),
+      functionNamed('plain'),
     ],
   }),
   RULE,
@@ -28,9 +29,9 @@ function callIn(events: Iterable<GenerationEvent>): ToolCallPart {
   return part
 }
 
-const custom = (...pieces: string[]) => callIn(raise(callEvents('functions__exec', pieces))).input
+const custom = (...pieces: string[]) => callIn(raise(callEvents(0, 'functions__exec', ...pieces))).input
 const deltas = (...pieces: string[]) =>
-  raise(callEvents('functions__exec', pieces)).flatMap(event =>
+  raise(callEvents(0, 'functions__exec', ...pieces)).flatMap(event =>
     event.type === 'tool-input-delta' ? event.text : [],
   )
 
@@ -42,7 +43,7 @@ describe('names and kinds come back', () => {
     ['plain', 'function', 'plain', undefined],
     ['unheard_of', 'function', 'unheard_of', undefined],
   ])('%s', (name, kind, raisedName, namespace) => {
-    const events = callEvents(name, ['{"a":', '1.0}'])
+    const events = callEvents(0, name, '{"a":', '1.0}')
     const [start, ...rest] = raise(events)
     expect(start).toMatchObject({
       type: 'tool-input-start',
@@ -118,8 +119,8 @@ describe('custom input', () => {
   })
 
   test('calls that interleave keep their own state', () => {
-    const [startA, a1, a2, endA] = callEvents('functions__exec', ['{"input":"a\\', 'n"}'], 0)
-    const [startB, b1, b2, endB] = callEvents('functions__exec', ['{"in', 'put":"b"}'], 1)
+    const [startA, a1, a2, endA] = callEvents(0, 'functions__exec', '{"input":"a\\', 'n"}')
+    const [startB, b1, b2, endB] = callEvents(1, 'functions__exec', '{"in', 'put":"b"}')
     const events = [startA, startB, a1, b1, a2, b2, endB, endA].filter(event => event !== undefined)
     const parts = collect(raise(events)).candidates[0]?.parts
     expect(parts).toMatchObject([{ input: 'a\n' }, { input: 'b' }])
@@ -171,7 +172,7 @@ test('what lowering did to a call, raising takes back', () => {
         const part = lowered.request.turns[0]?.parts[0]
         if (part?.type !== 'tool-call') throw new Error('no call')
         const events = raiseTools(lowered.table)
-        expect(callIn(runMachine(events, callEvents(part.name, [part.input])))).toMatchObject(call)
+        expect(callIn(runMachine(events, callEvents(0, part.name, part.input)))).toMatchObject(call)
       },
     ),
   )
