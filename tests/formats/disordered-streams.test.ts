@@ -114,10 +114,12 @@ const words = (text: string, annotations: JsonObject[] = []) => ({ type: 'output
 const message = (...content: JsonObject[]) => ({ type: 'message', id: 'msg_1', role: 'assistant', content })
 const added = (at: number, item: JsonObject) => event('output_item.added', { output_index: at, item })
 const done = (at: number, item: JsonObject) => event('output_item.done', { output_index: at, item })
-const textDelta = (delta: string, part = 0) =>
-  event('output_text.delta', { output_index: 0, item_id: 'msg_1', content_index: part, delta })
-const summaryDelta = (delta: string, part: number) =>
-  event('reasoning_summary_text.delta', { output_index: 0, summary_index: part, delta })
+const textDelta = (delta: string, part = 0, at = 0) =>
+  event('output_text.delta', { output_index: at, item_id: 'msg_1', content_index: part, delta })
+const summaryDelta = (delta: string, part: number, at = 0) =>
+  event('reasoning_summary_text.delta', { output_index: at, summary_index: part, delta })
+const inputDelta = (delta: string, at: number) =>
+  event('function_call_arguments.delta', { output_index: at, delta })
 const functionCall = (id: string, name: string, input: string) => ({
   type: 'function_call',
   id,
@@ -133,6 +135,50 @@ const summary = (...texts: string[]) => ({
 })
 
 const RESPONSES: readonly Disorder[] = [
+  {
+    name: 'two messages side by side, the second of which is done first',
+    stream: [
+      created,
+      added(0, message()),
+      textDelta('a'),
+      added(1, message()),
+      textDelta('X', 0, 1),
+      textDelta('b'),
+      textDelta('Y', 0, 1),
+      done(1, message(words('XY', [source]))),
+      done(0, message(words('ab'))),
+      completed(),
+    ],
+    says: { text: 'abXY', citations: ['https://a.example'] },
+    ends: 'end',
+  },
+  {
+    name: 'two thoughts, a message and two calls, all side by side',
+    stream: [
+      created,
+      added(0, summary()),
+      summaryDelta('one', 0),
+      added(1, summary()),
+      summaryDelta('two', 0, 1),
+      added(2, message()),
+      textDelta('a', 0, 2),
+      added(3, functionCall('fc_1', 'f', '')),
+      inputDelta('{"x"', 3),
+      summaryDelta('andmore', 0),
+      added(4, functionCall('fc_2', 'g', '')),
+      inputDelta('{}', 4),
+      done(4, functionCall('fc_2', 'g', '{}')),
+      textDelta('b', 0, 2),
+      done(2, message(words('ab'))),
+      done(1, summary('two')),
+      done(0, summary('oneandmore')),
+      inputDelta(':1}', 3),
+      done(3, functionCall('fc_1', 'f', '{"x":1}')),
+      completed(),
+    ],
+    says: { text: 'ab', reasoning: 'oneandmoretwo', calls: ['call_f f {"x":1}', 'call_g g {}'] },
+    ends: 'tool-calls',
+  },
   {
     name: 'two parts of a message, one within the other',
     stream: [

@@ -1,7 +1,9 @@
+import { BlockQueue } from '@/formats/block-queue.ts'
 import type { ReplyContext } from '@/formats/codec.ts'
 import { onePiece } from '@/formats/one-piece.ts'
 import type { PlainWriter, StreamEncoder } from '@/formats/plain/plain-text.ts'
 import type { EventOf, GenerationEvent } from '@/generation/event.ts'
+import { compose } from '@/generation/machine.ts'
 import { type Citation, type ReasoningPart, reasoningPart, type Signature } from '@/generation/part.ts'
 import type { Finish } from '@/generation/response.ts'
 import type { Usage } from '@/generation/usage.ts'
@@ -67,9 +69,14 @@ type Block =
  * The SDK's chat drops the whole turn from its history when any chunk has no part or (1.x) an empty one. So the last
  * chunk must hold something: of every text its last character, and every other part, waits for what comes next.
  * That also keeps surrogate pairs together and gives a text's signature a part to stand on.
+ * Calls stand in the order in which they began, whichever of them is whole first.
  */
 export function createStreamEncoder(context: ReplyContext): StreamEncoder {
-  return new ChunkEncoder(context)
+  const encoder = new ChunkEncoder(context)
+  return {
+    ...compose(new BlockQueue('tool-input-start'), encoder),
+    plainText: block => encoder.plainText(block),
+  }
 }
 
 class ChunkEncoder implements StreamEncoder {

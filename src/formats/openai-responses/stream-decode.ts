@@ -1,4 +1,5 @@
 import type { GatewayError } from '@/errors/gateway-error.ts'
+import { BlockQueue } from '@/formats/block-queue.ts'
 import type { DecodeContext } from '@/formats/codec.ts'
 import { cutAnswer, errorInAnswer } from '@/formats/faults/fault.ts'
 import { AudioDeltas } from '@/formats/openai/audio-deltas.ts'
@@ -22,18 +23,20 @@ import type { StreamEventType } from './wire.ts'
 
 /**
  * Reads a Responses stream. Items are told apart by `output_index` alone, since Copilot changes their ids between
- * events; an item's `done` event fills in whatever its deltas did not say.
+ * events; an item's `done` event fills in whatever its deltas did not say. Items may be written side by side here, which no
+ * other format can say of texts: they are told one after another.
  */
 export function createStreamDecoder(context: DecodeContext): StreamDecoder {
   const decoder = new EventDecoder(context)
   const joiner = new PairJoiner()
+  const texts = new BlockQueue('text-start', 'refusal-start', 'reasoning-start')
   const plain: PlainReader = {
     plainShape: () => (decoder.isPlain && !joiner.isWaiting ? PLAIN : undefined),
     plainNote: () => ({ of: 'length', add: length => decoder.skip(length) }),
     skipUsage: () => {},
   }
   return {
-    ...compose(decoder, joiner),
+    ...compose(decoder, context.isPassed === true ? joiner : compose(joiner, texts)),
     plain,
     missingEnd: () => decoder.missingEnd,
     servedTier: () => decoder.servedTier,
@@ -365,12 +368,12 @@ function usualEnd(
   const ended = response?.['status'] === 'incomplete' ? 'response.incomplete' : 'response.completed'
   const type = name === 'response.done' ? ended : name
   const edits: JsonEdit[] = [{ path: ['type'], value: type }]
-  if (lacksOutput) edits.push({ path: ['response', 'output'], text: `[${inOrder(items).join(',')}]` })
+  if (lacksOutput) edits.push({ path: ['response', 'output'], text: `[${texts(items).join(',')}]` })
   return formatEvent(type, spliceText(data, edits).replaceAll('\n', ' '))
 }
 
 /** The items of these events as they are spelled. */
-function inOrder(events: ReadonlyMap<number, string>): string[] {
+function texts(events: ReadonlyMap<number, string>): string[] {
   return [...events]
     .sort(([one], [other]) => one - other)
     .flatMap(([, data]) => sliceMember(Buffer.from(data), 'item') ?? [])

@@ -1,4 +1,5 @@
 import type { GatewayError } from '@/errors/gateway-error.ts'
+import { BlockQueue } from '@/formats/block-queue.ts'
 import type { ReplyContext } from '@/formats/codec.ts'
 import { cutAnswer } from '@/formats/faults/fault.ts'
 import { mediaWords } from '@/formats/media/media-words.ts'
@@ -11,7 +12,6 @@ import type { Citation, MediaPart, OpaquePart, Signature } from '@/generation/pa
 import type { Finish } from '@/generation/response.ts'
 import type { Usage } from '@/generation/usage.ts'
 import { asNonEmpty, type JsonObject, type JsonValue } from '@/json/json.ts'
-import { CallQueue } from './call-queue.ts'
 import { CallWriter } from './call-writer.ts'
 import { encodeFailure, responseId } from './error.ts'
 import { EventLines } from './event-line.ts'
@@ -28,12 +28,16 @@ import { FORMAT } from './wire.ts'
 
 type Emit = (text: string) => void
 
-/** Writes a Responses stream with its whole lifecycle, each item and part added and done: strict readers want all of it. */
+/**
+ * Writes a Responses stream with its whole lifecycle, each item and part added and done: strict readers want all of it.
+ * One call is open at a time, as OpenAI has it: clients (agno) take what comes for the call that began last, and lose one
+ * that is still open then. Upstreams that speak Chat end no call before the answer is over.
+ */
 export function createStreamEncoder(context: ReplyContext): StreamEncoder {
   const joiner = new PairJoiner()
   const writer = new ReplyWriter(context)
   return {
-    ...compose(new CallQueue(), compose(joiner, writer)),
+    ...compose(new BlockQueue('tool-input-start'), compose(joiner, writer)),
     plainText: block => (joiner.isWaiting ? undefined : writer.plainText(block)),
   }
 }

@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'bun:test'
 import { callEnd, callStart, finish, input, START } from '#tests/formats/events.ts'
 import { GatewayError } from '@/errors/gateway-error.ts'
-import { CallQueue } from '@/formats/openai-responses/call-queue.ts'
+import { BlockQueue } from '@/formats/block-queue.ts'
 import type { GenerationEvent } from '@/generation/event.ts'
 import { runMachine } from '@/generation/machine.ts'
 import { asObject } from '@/json/json.ts'
-import { dataOf, encodeStream } from './support.ts'
+import { dataOf, encodeStream } from './openai-responses/support.ts'
 
 const begin = (block: number) => callStart(block, `f${block}`)
 const textStart = (block: number): GenerationEvent => ({ type: 'text-start', block, candidate: 0 })
@@ -13,7 +13,7 @@ const textDelta = (block: number, text: string): GenerationEvent => ({ type: 'te
 const textEnd = (block: number): GenerationEvent => ({ type: 'text-end', block, signature: undefined })
 const FINISH = finish('tool-calls')
 
-const queued = (...events: GenerationEvent[]) => runMachine(new CallQueue(), events)
+const queued = (...events: GenerationEvent[]) => runMachine(new BlockQueue('tool-input-start'), events)
 
 describe('calls of which one is open at a time', () => {
   test('are written whole one after another, though their upstream ends them all at once', () => {

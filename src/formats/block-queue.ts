@@ -1,0 +1,69 @@
+import type { Emit, GenerationEvent } from '@/generation/event.ts'
+import type { StreamMachine } from '@/generation/machine.ts'
+
+type BlockEvent = Extract<GenerationEvent, { block: number }>
+/** What begins a block that goes on until its end is told. */
+type Beginning = Extract<BlockEvent['type'], `${string}-start`>
+
+/**
+ * Has one block of some kinds open at a time. Another one that begins meanwhile waits until that one has ended, and what
+ * begins behind it waits with it, so that the order stays.
+ */
+export class BlockQueue implements StreamMachine<GenerationEvent, GenerationEvent> {
+  readonly #kinds: ReadonlySet<BlockEvent['type']>
+  /** The block of these kinds that is open. */
+  #open: number | undefined
+  /** The events of what waits, in the order of their beginnings. */
+  readonly #waiting = new Map<number, BlockEvent[]>()
+
+  constructor(...kinds: Beginning[]) {
+    this.#kinds = new Set(kinds)
+  }
+
+  push(event: GenerationEvent, emit: Emit): void {
+    if (event.type === 'finish' || event.type === 'error') this.end(emit)
+    if (!('block' in event)) return emit(event)
+    const waiting = this.#waiting.get(event.block)
+    if (waiting !== undefined) {
+      waiting.push(event)
+    } else if (this.#mustWait(event)) {
+      this.#waiting.set(event.block, [event])
+    } else {
+      this.#pass(event, emit)
+      if (this.#open === undefined) this.#release(emit)
+    }
+  }
+
+  /** Lets everything go, because nothing can end what is open any more. */
+  end(emit: Emit): void {
+    this.#open = undefined
+    while (this.#waiting.size > 0) {
+      this.#release(emit)
+      this.#open = undefined
+    }
+  }
+
+  /** Only what begins a block can be put off; the rest belongs to a block that is open. */
+  #mustWait(event: BlockEvent): boolean {
+    if (!('candidate' in event) || event.candidate !== 0) return false
+    return this.#waiting.size > 0 || (this.#open !== undefined && this.#kinds.has(event.type))
+  }
+
+  #pass(event: BlockEvent, emit: Emit): void {
+    if ('candidate' in event) {
+      if (event.candidate === 0 && this.#kinds.has(event.type)) this.#open = event.block
+    } else if (event.block === this.#open && event.type.endsWith('-end')) {
+      this.#open = undefined
+    }
+    emit(event)
+  }
+
+  /** What waits, up to a block that has not ended yet. */
+  #release(emit: Emit): void {
+    for (const [block, events] of this.#waiting) {
+      if (this.#open !== undefined) return
+      this.#waiting.delete(block)
+      for (const event of events) this.#pass(event, emit)
+    }
+  }
+}
