@@ -546,7 +546,7 @@ export const entry = pgTable(
     index('entry_account_seq').on(t.accountId, t.seq),
     index('entry_budget').on(t.budgetKeyId, t.seq).where(sql`${t.budgetKeyId} is not null`),
     index('entry_refund_of').on(t.ref).where(sql`${t.kind} = 'usage_refund'`),
-    index('entry_payment').on(t.ref).where(sql`${t.kind} in ('topup', 'refund', 'adjustment')`),
+    index('entry_payment').on(t.ref).where(sql`${t.kind} in ('topup', 'refund', 'chargeback', 'adjustment')`),
     index('entry_created_at').using('brin', t.createdAt),
     check('entry_id', isUuidV7(t.id)),
     check(

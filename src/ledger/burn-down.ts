@@ -1,4 +1,4 @@
-import type { Grant } from './types.ts'
+import type { Grant, Return } from './types.ts'
 
 /** What is left of a grant. */
 export interface Remainder {
@@ -16,12 +16,13 @@ export interface Expiry {
 
 /**
  * What is left of each grant when so much was taken out of the wallet. Of what was there when something was taken, what
- * expires first was used first; what nothing was there for is paid by what was given next. A pure function, so that no
- * exchange has to write which grant paid for it. The remainders, in the order of use, add up to the balance, or to 0 if
- * that is below.
+ * expires first was used first; what nothing was there for is paid by what was given next. What went back to the payer is
+ * what is left of that payment, as far as it goes: a gift with an end does not become money without one. A pure function, so
+ * that no exchange has to write which grant paid for it. The remainders, in the order of use, add up to the balance, or to 0
+ * if that is below.
  */
 export function burnDown(grants: readonly Grant[], debitsNano: bigint): Remainder[] {
-  const all: Remainder[] = []
+  const all = grants.map(grant => ({ grant, remainderNano: grant.amountNano }))
   /** Those of which something is left, in the order of use. */
   const open: Remainder[] = []
   let unpaid = 0n
@@ -30,15 +31,26 @@ export function burnDown(grants: readonly Grant[], debitsNano: bigint): Remainde
     unpaid = take(open, unpaid + nextNano - takenNano)
     takenNano = nextNano
   }
-  for (const grant of [...grants].sort((one, other) => one.seq - other.seq)) {
-    takeUntil(grant.debitsBeforeNano)
-    const remainder = { grant, remainderNano: grant.amountNano }
-    const place = open.findIndex(other => inOrderOfUse(grant, other.grant) < 0)
-    open.splice(place < 0 ? open.length : place, 0, remainder)
-    all.push(remainder)
+  for (const { remainder, event } of inOrderOfTime(all)) {
+    takeUntil(event.debitsBeforeNano)
+    if (event === remainder.grant) {
+      const place = open.findIndex(other => inOrderOfUse(remainder.grant, other.grant) < 0)
+      open.splice(place < 0 ? open.length : place, 0, remainder)
+    } else {
+      const backNano = smaller(remainder.remainderNano, event.amountNano)
+      remainder.remainderNano -= backNano
+      takenNano += backNano
+    }
   }
   takeUntil(debitsNano)
   return all.sort((one, other) => inOrderOfUse(one.grant, other.grant))
+}
+
+/** When each was given, and when some of it went back. */
+function inOrderOfTime(all: readonly Remainder[]): { remainder: Remainder; event: Grant | Return }[] {
+  return all
+    .flatMap(remainder => [remainder.grant, ...remainder.grant.returns].map(event => ({ remainder, event })))
+    .sort((one, other) => one.event.seq - other.event.seq)
 }
 
 /** Takes an amount of what is left, and removes what is used up; the result is what there was nothing for. */

@@ -185,7 +185,8 @@ export function ledgerStore({ sql }: Pick<Database, 'sql'>): LedgerStore {
           { debits: bigint }[]
         >`select debits from wallet where account_id = ${accountId}`
         const remainders = burnDown(await selectGrants(tx, accountId), wallet?.debits ?? 0n)
-        return remainders.filter(left => left.grant.expiresAt !== undefined && left.remainderNano > 0n)
+        const isEnding = ({ expiresAt, isClosed }: Grant) => expiresAt !== undefined && !isClosed
+        return remainders.filter(({ grant, remainderNano }) => isEnding(grant) && remainderNano > 0n)
       }),
     async accountsWithExpiredCredit(limit) {
       const rows = await sql<{ account_id: bigint }[]>`
@@ -346,6 +347,13 @@ interface GrantRow {
   is_closed: boolean
 }
 
+interface ReturnRow {
+  entry_id: string
+  seq: bigint
+  amount: bigint
+  debits_before: bigint
+}
+
 /**
  * A value of each item as an array as Postgres writes it, of values that need no quotes: cheaper than the client's own
  * arrays, and of any type.
@@ -415,6 +423,14 @@ async function selectGrants(sql: ISql<{ bigint: bigint }>, accountId: number): P
       (sum(g.amount) over (order by e.seq) - e.balance_after)::bigint as debits_before,
       (extract(epoch from g.expires_at) * 1000)::bigint as expires_ms, g.closed_at is not null as is_closed
     from ledger_grant g join entry e on e.id = g.entry_id and e.kind = g.entry_kind where g.account_id = ${accountId}`
+  const returns = await sql<ReturnRow[]>`
+    select g.entry_id, r.seq, -r.amount as amount, (r.amount - r.balance_after + (
+      select sum(c.amount) from ledger_grant c join entry e on e.id = c.entry_id and e.kind = c.entry_kind
+      where c.account_id = g.account_id and e.seq < r.seq))::bigint as debits_before
+    from ledger_grant g join entry e on e.id = g.entry_id and e.kind = g.entry_kind
+    join entry r on r.ref = e.ref and r.kind in ('refund', 'chargeback') and r.account_id = g.account_id and r.amount < 0
+    where g.account_id = ${accountId} and g.entry_kind = 'topup'`
+  const returnsOf = Map.groupBy(returns, ({ entry_id }) => entry_id)
   return rows.map(row => ({
     entryId: row.entry_id,
     entryKind: row.entry_kind,
@@ -425,6 +441,13 @@ async function selectGrants(sql: ISql<{ bigint: bigint }>, accountId: number): P
     priority: row.priority,
     expiresAt: row.expires_ms === null ? undefined : new Date(Number(row.expires_ms)),
     isClosed: row.is_closed,
+    returns: (row.entry_kind === 'topup' ? (returnsOf.get(row.entry_id) ?? []) : []).map(
+      ({ seq, amount, debits_before }) => ({
+        seq: Number(seq),
+        amountNano: amount,
+        debitsBeforeNano: debits_before,
+      }),
+    ),
   }))
 }
 

@@ -159,4 +159,15 @@ export interface Grant {
   expiresAt: Date | undefined
   /** It has expired, and what was left of it then is taken. */
   isClosed: boolean
+  /** What of it went back to its payer. */
+  returns: readonly Return[]
+}
+
+/** A refund of a payment, or a dispute about it. */
+export interface Return {
+  /** The number of its entry in its account. */
+  seq: number
+  amountNano: bigint
+  /** What had been taken out of the wallet by then. */
+  debitsBeforeNano: bigint
 }

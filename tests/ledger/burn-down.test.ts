@@ -6,7 +6,13 @@ import type { Grant } from '@/ledger/types.ts'
 const NOW = new Date('2030-01-01')
 
 /** Credit as it is given, before it is known what was taken out by then. */
-type Terms = Omit<Grant, 'seq' | 'debitsBeforeNano' | 'isClosed'>
+type Terms = Omit<Grant, 'seq' | 'debitsBeforeNano' | 'isClosed' | 'returns'>
+/** What went back to its payer, of one of the credits that were given before. */
+interface Back {
+  nth: number
+  backNano: bigint
+}
+type Event = Terms | Back | bigint
 
 const terms = fc.record({
   entryId: fc.uuid(),
@@ -23,42 +29,60 @@ const terms = fc.record({
 }) satisfies fc.Arbitrary<Terms>
 const amount = fc.bigInt(0n, 8_000n)
 
-/** What happened in a wallet, in its order: credit that was given, and amounts that were taken out. */
-const history = fc.array(fc.oneof(terms, fc.bigInt(1n, 1_500n)), { maxLength: 20 })
+/** What happened in a wallet, in its order: credit that was given, amounts that were taken out, payments that went back. */
+const history = fc.array(
+  fc.oneof(terms, fc.bigInt(1n, 1_500n), fc.record({ nth: fc.nat(20), backNano: fc.bigInt(1n, 1_200n) })),
+  { maxLength: 20 },
+)
 
 interface Wallet {
   grants: Grant[]
   debitsNano: bigint
 }
 
-function walletOf(events: readonly (Terms | bigint)[]): Wallet {
+function walletOf(events: readonly Event[]): Wallet {
   const wallet: Wallet = { grants: [], debitsNano: 0n }
   for (const [seq, event] of events.entries()) {
+    const debitsBeforeNano = wallet.debitsNano
     if (typeof event === 'bigint') wallet.debitsNano += event
-    else wallet.grants.push({ ...event, seq, debitsBeforeNano: wallet.debitsNano, isClosed: false })
+    else if ('nth' in event) {
+      const { nth, backNano: amountNano } = event
+      const index = nth % Math.max(1, wallet.grants.length)
+      wallet.grants = wallet.grants.map((grant, at) =>
+        at === index
+          ? { ...grant, returns: [...grant.returns, { seq, amountNano, debitsBeforeNano }] }
+          : grant,
+      )
+      wallet.debitsNano += amountNano
+    } else wallet.grants.push({ ...event, seq, debitsBeforeNano, isClosed: false, returns: [] })
   }
   return wallet
 }
 
 /** The same one nano after the other, each from what is used first of what is there; without end is far away. */
-function oneByOne(events: readonly (Terms | bigint)[]): Map<string, bigint> {
+function oneByOne(events: readonly Event[]): Map<string, bigint> {
   const left = new Map<string, bigint>()
   const rankOf = ({ expiresAt, priority, entryId }: Terms) =>
     `${String(expiresAt?.getTime() ?? 9e15).padStart(16, '0')} ${priority} ${entryId}`
   const given: Terms[] = []
   let debt = 0n
+  const pay = (entryId: string) => {
+    for (let rest = left.get(entryId) ?? 0n; rest > 0n && debt > 0n; rest -= 1n) {
+      left.set(entryId, rest - 1n)
+      debt -= 1n
+    }
+  }
   for (const event of events) {
     if (typeof event === 'bigint') debt += event
-    else {
+    else if ('nth' in event) {
+      debt += event.backNano
+      pay(given[event.nth % given.length]?.entryId ?? '')
+    } else {
       given.push(event)
       left.set(event.entryId, event.amountNano)
     }
-    for (const { entryId } of given.toSorted((one, other) => (rankOf(one) < rankOf(other) ? -1 : 1))) {
-      for (let rest = left.get(entryId) ?? 0n; rest > 0n && debt > 0n; rest -= 1n) {
-        left.set(entryId, rest - 1n)
-        debt -= 1n
-      }
-    }
+    for (const { entryId } of given.toSorted((one, other) => (rankOf(one) < rankOf(other) ? -1 : 1)))
+      pay(entryId)
   }
   return left
 }
@@ -116,9 +140,22 @@ describe('what is left of grants', () => {
     ['nothing of what was given later', [paid, 8n, ending], { ending: 10n, paid: 2n }],
     ['a debt of what is given next, whatever ends first', [3n, paid, ending], { ending: 10n, paid: 7n }],
     ['no more than there is', [paid, 15n, ending], { ending: 5n, paid: 0n }],
-  ])('shrinks: what is taken out uses %s', (_what, events, left) => {
-    expect(Object.fromEntries(remaindersOf(walletOf(events)))).toEqual(left)
-  })
+    [
+      'of a payment that goes back itself',
+      [paid, ending, { nth: 0, backNano: 10n }],
+      { ending: 10n, paid: 0n },
+    ],
+    [
+      'of a payment that goes back when it is used, the rest like all else',
+      [paid, 4n, ending, { nth: 0, backNano: 10n }],
+      { ending: 6n, paid: 0n },
+    ],
+  ] as [string, Event[], Record<string, bigint>][])(
+    'shrinks: what is taken out uses %s',
+    (_what, events, left) => {
+      expect(Object.fromEntries(remaindersOf(walletOf(events)))).toEqual(left)
+    },
+  )
 })
 
 describe('expiry', () => {

@@ -1,6 +1,7 @@
 import { afterAll, describe, expect, test } from 'bun:test'
 import { manualClock } from '#tests/support/manual-clock.ts'
 import { TIMINGS } from '@/ledger/timings.ts'
+import type { Posting } from '@/ledger/types.ts'
 import { costOf, cutOff, holdOf, ledgerFixture, newId, type Payer } from './fixture.ts'
 
 const fixture = await ledgerFixture()
@@ -76,6 +77,22 @@ test('the hold of a charge that waits in the journal is kept for it', async () =
   // Of a hold that was freed first it would be a correction. What was on its way when the database came back may be first.
   expect(await sql`select kind from entry where id = ${request.id}`).toMatchObject([{ kind: 'usage' }])
 })
+
+test.each(['refund', 'chargeback'] as const)(
+  'a gift with an end has it still when a payment went back as a %s',
+  async kind => {
+    const payer = await fixture.payer(0n)
+    const { accountId } = payer
+    const post = (posting: Omit<Posting, 'id' | 'accountId'>) =>
+      fixture.store.post({ id: newId(), accountId, ...posting })
+    await giveExpired(payer)
+    await post({ kind: 'topup', amountNano: 100n, ref: `pi_${accountId}` })
+    await post({ kind, amountNano: -100n, ref: `pi_${accountId}`, reason: 'a test' })
+    expect(await fixture.store.expiringCredit(accountId)).toMatchObject([{ remainderNano: 50n }])
+    await ledger.maintain()
+    expect([await balanceOf(payer), await fixture.store.expiringCredit(accountId)]).toEqual([0n, []])
+  },
+)
 
 describe('a part of the upkeep that fails', () => {
   test('keeps none of the rest from being done: without a reaper, the journal is posted', async () => {
