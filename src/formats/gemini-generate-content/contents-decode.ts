@@ -65,16 +65,21 @@ function carriedThoughts(wire: JsonObject): ReasoningPart[] {
   return unwrapThoughts(asString(wire['thoughtSignature']) ?? '') ?? []
 }
 
-/** Puts thoughts where they were, before the text that led to the call; a client that kept them has them already. */
+/**
+ * Puts thoughts where they were, before the text that led to the call; a client that kept them has them already. One
+ * that kept their text alone (Google's ADK for TypeScript, where it streams) has what they replace.
+ */
 function addThoughts(parts: Part[], thoughts: readonly ReasoningPart[]): void {
-  if (thoughts.length === 0) return
   const lost = thoughts.filter(thought => !parts.some(part => isSigned(part, thought.signature)))
-  const at = parts.findLastIndex(part => part.type !== 'text') + 1
-  parts.splice(at, 0, ...lost)
+  if (lost.length === 0) return
+  const end = parts.findLastIndex(part => part.type !== 'text') + 1
+  let start = end
+  while (isSigned(parts[start - 1], undefined)) start -= 1
+  parts.splice(start, end - start, ...lost)
 }
 
-function isSigned(part: Part, signature: Signature | undefined): boolean {
-  return part.type === 'reasoning' && part.signature?.value === signature?.value
+function isSigned(part: Part | undefined, signature: Signature | undefined): boolean {
+  return part?.type === 'reasoning' && part.signature?.value === signature?.value
 }
 
 /** What one wire part says. A signature of another format is that of the thoughts before it (stream-encode.ts), but for a phase. */

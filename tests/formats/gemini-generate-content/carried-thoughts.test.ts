@@ -71,6 +71,16 @@ describe.each(['whole', 'streamed'] as const)('thoughts that another vendor sign
     expect(understood(answered(parts, SHOWN, how))).toMatchObject(parts.map(essence))
   })
 
+  test.each(ANSWERS)(
+    '%s: come back once from a client that keeps their text alone (ADK for TypeScript)',
+    (_name, parts) => {
+      const kept = answered(parts, SHOWN, how).map(part =>
+        part['thought'] === true ? { ...part, thoughtSignature: undefined } : part,
+      )
+      expect(understood(kept)).toMatchObject(parts.map(essence))
+    },
+  )
+
   test('come back when the caller did not ask to see them, and are not shown', () => {
     const parts = [thought('Secret.', signed('EqQB')), textPart('Well'), call('a')]
     const wire = answered(parts, HIDDEN, how)
