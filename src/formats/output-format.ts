@@ -1,19 +1,14 @@
 import type { JsonSchemaOutput, OutputFormat } from '@/generation/request.ts'
 import { asString, type JsonObject } from '@/json/json.ts'
-import type { Losses } from './losses.ts'
+import { withRootInPlace } from './schema-ref.ts'
 
-/**
- * The schema of an answer with what the answer is for in its own description, for formats that have no other place for
- * it. Beside a reference nothing else may stand, so that there it is lost.
- */
-export function describedSchema({ schema, description }: JsonSchemaOutput, losses: Losses): JsonObject {
+/** The schema of an answer with what the answer is for in its own description, for formats that have no other place for it. */
+export function describedSchema({ schema, description }: JsonSchemaOutput): JsonObject {
   if (description === undefined || description === '') return schema
-  if (schema['$ref'] !== undefined) {
-    losses.add('output', 'description')
-    return schema
-  }
-  const own = asString(schema['description'])
-  return { ...schema, description: own === undefined ? description : `${description}\n\n${own}` }
+  // Beside a reference nothing else may stand.
+  const root = withRootInPlace(schema)
+  const own = asString(root['description'])
+  return { ...root, description: own === undefined ? description : `${description}\n\n${own}` }
 }
 
 /** The schema's name in the signs that every vendor takes; `unnamed` where it has none. */

@@ -10,6 +10,21 @@ export function resolveRef(root: JsonObject, ref: string): JsonObject {
   return asObject(here) ?? {}
 }
 
+/**
+ * A schema whose root refers to one of its definitions, as those of named and of recursive types do, with that in its
+ * place: it is an object then where vendors look for one.
+ */
+export function withRootInPlace(schema: JsonObject): JsonObject {
+  let root = schema
+  const followed = new Set<string>()
+  while (typeof root['$ref'] === 'string') {
+    const { $ref: ref, ...others } = root
+    root = followed.has(ref) ? others : { ...resolveRef(schema, ref), ...others }
+    followed.add(ref)
+  }
+  return root
+}
+
 function step(here: JsonValue | undefined, key: string): JsonValue | undefined {
   if (Array.isArray(here)) return here[Number(key)]
   const object = asObject(here)

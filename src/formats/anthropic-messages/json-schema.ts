@@ -1,29 +1,5 @@
-import { asArray, asObjects, asString, isJsonObject, type JsonObject, type JsonValue } from '@/json/json.ts'
-
-/** A schema as `input_schema` wants it: an object at the top, without a choice between several there. */
-export function objectSchema(schema: JsonObject | undefined): JsonObject {
-  if (schema === undefined) return { type: 'object', properties: {} }
-  const branches = ['anyOf', 'oneOf', 'allOf'].flatMap(key => asObjects(schema[key]))
-  if (branches.length === 0) return schema['type'] === 'object' ? schema : { ...schema, type: 'object' }
-  const { anyOf: _anyOf, oneOf: _oneOf, allOf, ...rest } = schema
-  const every = asObjects(allOf)
-  const required = [rest, ...every].flatMap(branch => asArray(branch['required']))
-  return {
-    ...rest,
-    type: 'object',
-    properties: mergedProperties([...branches, rest]),
-    ...(required.length > 0 && { required: [...new Set(required)] }),
-  }
-}
-
-function mergedProperties(branches: readonly JsonObject[]): JsonObject {
-  const merged: JsonObject = {}
-  for (const branch of branches) {
-    const properties = branch['properties']
-    if (isJsonObject(properties)) Object.assign(merged, properties)
-  }
-  return merged
-}
+import { constraintText } from '@/formats/object-schema.ts'
+import { asArray, asString, isJsonObject, type JsonObject, type JsonValue } from '@/json/json.ts'
 
 /** Keywords that structured outputs understand, beside those that `closedSchema` rewrites. */
 const KEPT: ReadonlySet<string> = new Set(['type', 'title', 'enum', 'const', 'default', 'required', '$ref'])
@@ -115,10 +91,4 @@ function closedMembers(value: JsonValue): JsonValue {
 
 function closedList(value: JsonValue): JsonValue[] {
   return asArray(value).map(member => (isJsonObject(member) ? closedSchema(member) : member))
-}
-
-function constraintText(constraints: JsonObject): string | undefined {
-  const entries = Object.entries(constraints)
-  if (entries.length === 0) return undefined
-  return `{${entries.map(([key, value]) => `${key}: ${JSON.stringify(value)}`).join(', ')}}`
 }

@@ -1,8 +1,10 @@
 import type { Losses } from '@/formats/losses.ts'
+import { objectSchema } from '@/formats/object-schema.ts'
 import { describedSchema, outputInWords, schemaName } from '@/formats/output-format.ts'
+import { withRootInPlace } from '@/formats/schema-ref.ts'
 import type { JsonSchemaOutput, OutputFormat } from '@/generation/request.ts'
 import type { JsonObject } from '@/json/json.ts'
-import { closedSchema, objectSchema } from './json-schema.ts'
+import { closedSchema } from './json-schema.ts'
 import type { ModelTraits } from './models.ts'
 import { canBeClosed } from './schema-limits.ts'
 
@@ -42,15 +44,15 @@ export function encodeOutput(
 }
 
 function encodeSchema(
-  output: JsonSchemaOutput,
+  asked: JsonSchemaOutput,
   hasTools: boolean,
   model: ModelTraits,
   losses: Losses,
 ): EncodedOutput {
+  const output = { ...asked, schema: withRootInPlace(asked.schema) }
   const { schema, description, strict } = output
   if (model.outputFormat && canBeClosed(schema)) {
-    const described = describedSchema(output, losses)
-    return { ...PLAIN, format: { type: 'json_schema', schema: closedSchema(described) } }
+    return { ...PLAIN, format: { type: 'json_schema', schema: closedSchema(describedSchema(output)) } }
   }
   // Neither a tool's schema nor words hold the model to it.
   if (strict === true) losses.add('outputStrict')

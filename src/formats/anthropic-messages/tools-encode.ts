@@ -1,14 +1,17 @@
 import { unsayable } from '@/formats/invalid.ts'
 import type { Losses } from '@/formats/losses.ts'
+import { objectSchema } from '@/formats/object-schema.ts'
 import { lostSettings, NO_SETTINGS } from '@/formats/tools/web-search.ts'
 import type { GenerationRequest, Turn } from '@/generation/request.ts'
 import type { CustomTool, FunctionTool, HostedTool, Tool, ToolChoice } from '@/generation/tool.ts'
 import { asString, type JsonObject } from '@/json/json.ts'
 import { marked } from './cache-marks.ts'
-import { closedSchema, objectSchema } from './json-schema.ts'
+import { closedSchema } from './json-schema.ts'
 import type { ModelTraits } from './models.ts'
 import { canBeClosed } from './schema-limits.ts'
 import { FORMAT } from './wire.ts'
+
+const NO_INPUT: JsonObject = { type: 'object', properties: {} }
 
 /** The tool part of a request. */
 export interface EncodedTools {
@@ -63,7 +66,7 @@ function encodeTool(tool: Tool, model: ModelTraits, losses: Losses): JsonObject[
       return [encodeCustom(tool)]
     case 'client':
       if (tool.format === FORMAT) return [tool.wire]
-      return [{ name: tool.name, input_schema: objectSchema(undefined) }]
+      return [{ name: tool.name, input_schema: NO_INPUT }]
     case 'hosted':
       return encodeHosted(tool, model, losses)
     default:
@@ -74,10 +77,11 @@ function encodeTool(tool: Tool, model: ModelTraits, losses: Losses): JsonObject[
 function encodeFunction(tool: FunctionTool, model: ModelTraits, losses: Losses): JsonObject {
   const strict = tool.strict === true && model.outputFormat && canBeClosed(tool.parameters ?? {})
   if (tool.strict === true && !strict) losses.add('toolStrict')
+  const schema = objectSchema(tool.parameters ?? NO_INPUT)
   const block = {
     name: tool.name,
     ...(tool.description !== undefined && tool.description !== '' && { description: tool.description }),
-    input_schema: strict ? closedSchema(objectSchema(tool.parameters)) : objectSchema(tool.parameters),
+    input_schema: strict ? closedSchema(schema) : schema,
     ...(strict && { strict: true }),
   }
   return marked(block, tool.cache)
@@ -163,5 +167,5 @@ function calledTools(turns: readonly Turn[]): JsonObject[] {
   const names = turns.flatMap(turn =>
     turn.parts.flatMap(part => (part.type === 'tool-call' ? part.name : [])),
   )
-  return [...new Set(names)].map(name => ({ name, input_schema: objectSchema(undefined) }))
+  return [...new Set(names)].map(name => ({ name, input_schema: NO_INPUT }))
 }

@@ -60,7 +60,7 @@ export function encodeConfig(
     responseModalities:
       fields.modalities.length === 0 ? undefined : fields.modalities.map(name => name.toUpperCase()),
     thinkingConfig: encodeThinking(fields.reasoning, traits, losses),
-    ...outputKeywords(output, traits, losses),
+    ...outputKeywords(output, traits),
   })
 }
 
@@ -79,15 +79,11 @@ function seed(value: number | undefined, losses: Losses): number | undefined {
   return undefined
 }
 
-function outputKeywords(
-  output: OutputFormat | undefined,
-  traits: ModelTraits,
-  losses: Losses,
-): WireGenerationConfig {
+function outputKeywords(output: OutputFormat | undefined, traits: ModelTraits): WireGenerationConfig {
   if (output === undefined || output.type === 'text') return {}
   const responseMimeType = 'application/json'
   if (output.type === 'json') return { responseMimeType }
-  const schema = describedSchema(output, losses)
+  const schema = describedSchema(output)
   return traits.jsonSchema
     ? { responseMimeType, responseJsonSchema: schema }
     : { responseMimeType, responseSchema: lowerSchema(schema) }

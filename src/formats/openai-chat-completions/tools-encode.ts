@@ -35,12 +35,14 @@ export function encodeTools(tools: readonly Tool[], rules: TargetRules): JsonObj
 
 function functionTool(tool: FunctionTool, rules: TargetRules): JsonObject {
   const { name, description, parameters, strict } = tool
+  // OpenRouter serves OpenAI's models, too, and hands their refusal on.
+  const isOpenais = rules.vendor.isOpenai || rules.vendor.isOpenrouter
   return {
     type: 'function',
     function: present({
       name,
       description,
-      parameters: parameters && rules.vendor.isOpenai ? functionParameters(parameters) : parameters,
+      parameters: parameters && isOpenais ? functionParameters(parameters) : parameters,
       strict,
     }),
     // OpenAI's breakpoints stand on content parts only.

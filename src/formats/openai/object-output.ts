@@ -1,10 +1,9 @@
 import type { Target } from '@/formats/codec.ts'
 import type { Losses } from '@/formats/losses.ts'
 import { isObjectSchema, outputInWords } from '@/formats/output-format.ts'
-import { resolveRef } from '@/formats/schema-ref.ts'
+import { withRootInPlace } from '@/formats/schema-ref.ts'
 import { textPart } from '@/generation/part.ts'
 import type { GenerationRequest } from '@/generation/request.ts'
-import type { JsonObject } from '@/json/json.ts'
 import { isOpenai } from './vendor.ts'
 
 /**
@@ -23,12 +22,6 @@ export function withObjectOutput(
   if (isObjectSchema(schema)) return { ...request, output: { ...output, schema } }
   losses.add('output')
   return { ...request, output: undefined, instructions: [...instructions, textPart(outputInWords(output))] }
-}
-
-/** A schema whose root is a reference to one of its definitions, as recursive types have it, with that in its place. */
-function withRootInPlace(schema: JsonObject): JsonObject {
-  const { $ref: ref, ...others } = schema
-  return typeof ref === 'string' ? { ...resolveRef(schema, ref), ...others } : schema
 }
 
 /** Gateways such as OpenRouter name whose a model is; the open ones run elsewhere. */

@@ -341,13 +341,34 @@ describe('tools', () => {
     expect(losses).toEqual([])
   })
 
-  test('a choice at the top of a schema is merged into one object', () => {
+  test('a choice at the top of a schema is merged into one object, which says what it was', () => {
     const parameters = {
       anyOf: [{ properties: { a: {} }, required: ['a'] }, { properties: { b: {} } }],
       required: ['c'],
     }
     expect(encode({ tools: [tool('f', { parameters })] }).body['tools']).toEqual([
-      { name: 'f', input_schema: { type: 'object', properties: { a: {}, b: {} }, required: ['c'] } },
+      {
+        name: 'f',
+        input_schema: {
+          type: 'object',
+          properties: { a: {}, b: {} },
+          required: ['c'],
+          description: '{anyOf: [{"properties":{"a":{}},"required":["a"]},{"properties":{"b":{}}}]}',
+        },
+      },
+    ])
+  })
+
+  test('a strict tool whose schema refers to a definition is closed as that, and may be called with its properties', () => {
+    const parameters = {
+      $ref: '#/$defs/Point',
+      $defs: { Point: { type: 'object', properties: { x: { type: 'number' } }, required: ['x'] } },
+    }
+    expect(encode({ tools: [tool('f', { strict: true, parameters })] }).body['tools']).toMatchObject([
+      {
+        strict: true,
+        input_schema: { type: 'object', properties: { x: { type: 'number' } }, additionalProperties: false },
+      },
     ])
   })
 

@@ -288,6 +288,14 @@ describe('structured output', () => {
     expect(asked.body['tools']).toMatchObject([{ name: 'a_person', input_schema: schema }])
   })
 
+  test('by a forced tool where a recursive schema refers to a definition at its root', () => {
+    const node = { type: 'object', properties: { next: { $ref: '#/$defs/node' } } }
+    const schema = { $ref: '#/$defs/node', $defs: { node } }
+    expect(encode({ output: { ...output, schema } }).body['tools']).toMatchObject([
+      { name: 'a_person', input_schema: { ...node, $defs: { node } } },
+    ])
+  })
+
   test('definitions that are used twice are no recursion', () => {
     const schema = {
       type: 'object',

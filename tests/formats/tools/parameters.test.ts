@@ -19,17 +19,59 @@ function told(format: 'openai-chat-completions' | 'openai-responses', input_sche
 }
 
 const TEXT = { type: 'string' }
+const CAT = { properties: { kind: { const: 'cat' }, name: TEXT }, required: ['kind'] }
+const DOG = { properties: { kind: { const: 'dog' }, name: TEXT }, required: ['name', 'kind'] }
+const NODE = { type: 'object', properties: { next: { $ref: '#/$defs/Node' } } }
 
 test.each<[string, JsonObject, JsonObject]>([
   ['an object without properties', { type: 'object' }, { type: 'object', properties: {} }],
   ['nothing', {}, { type: 'object', properties: {} }],
   ['properties without a type', { properties: { a: TEXT } }, { type: 'object', properties: { a: TEXT } }],
+  ['a definition', { $ref: '#/$defs/Node', $defs: { Node: NODE } }, { ...NODE, $defs: { Node: NODE } }],
+  [
+    'a definition of a definition',
+    { $ref: '#/definitions/A', definitions: { A: { $ref: '#/definitions/B' }, B: NODE } },
+    { ...NODE, definitions: { A: { $ref: '#/definitions/B' }, B: NODE } },
+  ],
+  ['a definition of itself', { $ref: '#' }, { type: 'object', properties: {} }],
   [
     'a choice',
-    { anyOf: [{ properties: { a: TEXT } }] },
-    { type: 'object', properties: {}, anyOf: [{ properties: { a: TEXT } }] },
+    {
+      description: 'How.',
+      anyOf: [{ properties: { a: TEXT }, required: ['a'] }, { properties: { b: TEXT } }],
+    },
+    {
+      type: 'object',
+      properties: { a: TEXT, b: TEXT },
+      description:
+        'How.\n\n{anyOf: [{"properties":{"a":{"type":"string"}},"required":["a"]},{"properties":{"b":{"type":"string"}}}]}',
+    },
   ],
-])('of %s OpenAI is told an object and its properties, which it insists on', (_, schema, expected) => {
-  for (const format of ['openai-chat-completions', 'openai-responses'] as const)
-    expect(told(format, schema)).toEqual(expected)
-})
+  [
+    'a choice between definitions',
+    { oneOf: [{ $ref: '#/$defs/Cat' }, { $ref: '#/$defs/Dog' }], $defs: { Cat: CAT, Dog: DOG } },
+    {
+      type: 'object',
+      properties: { kind: { anyOf: [{ const: 'cat' }, { const: 'dog' }] }, name: TEXT },
+      required: ['kind'],
+      description: '{oneOf: [{"$ref":"#/$defs/Cat"},{"$ref":"#/$defs/Dog"}]}',
+      $defs: { Cat: CAT, Dog: DOG },
+    },
+  ],
+  [
+    'several schemas at once',
+    { allOf: [{ properties: { a: TEXT }, required: ['a'] }, { $ref: '#/$defs/Cat' }], $defs: { Cat: CAT } },
+    {
+      type: 'object',
+      properties: { a: TEXT, ...CAT.properties },
+      required: ['a', 'kind'],
+      $defs: { Cat: CAT },
+    },
+  ],
+])(
+  'of %s OpenAI is told an object and its properties, which it insists on, and no reference or choice at the top',
+  (_, schema, expected) => {
+    for (const format of ['openai-chat-completions', 'openai-responses'] as const)
+      expect(told(format, schema)).toEqual(expected)
+  },
+)
