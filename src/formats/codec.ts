@@ -83,7 +83,7 @@ export interface Codec {
 
   /**
    * True where a reply cannot leave out how much was used: what an upstream did not report is told as it was counted for
-   * the charge. Elsewhere a reply is silent where the upstream was.
+   * the charge. Elsewhere a reply is silent where the upstream was, unless the answer was ended before it could report.
    */
   readonly alwaysTellsUsage: boolean
 

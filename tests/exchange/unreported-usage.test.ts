@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 import { scriptedGateway } from '#tests/support/gateway/scripted-gateway.ts'
-import { eventStream } from '#tests/support/upstreams/upstream.ts'
+import { eventStream, fedStream } from '#tests/support/upstreams/upstream.ts'
 
 const { gateway, upstream } = await scriptedGateway()
 
@@ -93,5 +93,58 @@ describe('an answer whose upstream says nothing of what it used', () => {
     const text = await (await ask('/v1/messages', { ...asked, stream: true })).text()
     expect(text).toContain('event: error')
     expect(text).not.toContain('message_delta')
+  })
+})
+
+describe('an answer that ends at a stop sequence which its upstream could not be told', () => {
+  /** A stream of Responses that goes on behind the sequence, and never comes to its usage. */
+  const endless = () => {
+    const fed = fedStream()
+    const response = { id: 'r', status: 'in_progress', output: [] }
+    const delta = { type: 'response.output_text.delta', output_index: 0, content_index: 0 }
+    for (const event of [
+      { type: 'response.created', response },
+      { ...delta, delta: `${TEXT} EN` },
+      { ...delta, delta: 'D and more' },
+    ])
+      fed.write(`event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`)
+    return eventStream(fed.stream)
+  }
+  const messages = [{ role: 'user', content: 'hi there' }]
+  const model = 'responses/echo'
+
+  test.each([
+    [
+      'Chat',
+      '/v1/chat/completions',
+      { model, stream: true, stream_options: { include_usage: true }, stop: ['END'], messages },
+      /"usage":{"prompt_tokens":(\d+),"completion_tokens":(\d+)/,
+    ],
+    [
+      'Messages',
+      '/v1/messages',
+      { model, stream: true, max_tokens: 100, stop_sequences: ['END'], messages },
+      /"usage":{"input_tokens":(\d+),(?:[^{}]|{[^{}]*})*"output_tokens":(\d+)[^{}]*}}\n\nevent: message_stop/,
+    ],
+    [
+      'Gemini',
+      `/v1beta/models/${model}:streamGenerateContent?alt=sse`,
+      {
+        contents: [{ role: 'user', parts: [{ text: 'hi there' }] }],
+        generationConfig: { stopSequences: ['END'] },
+      },
+      /"promptTokenCount":(\d+),"candidatesTokenCount":(\d+)/,
+    ],
+  ])('tells a caller of %s the figure that is charged', async (_caller, path, body, figures) => {
+    upstream.answer = endless
+    const response = await ask(path, body)
+    const text = await response.text()
+    expect(text).not.toContain('and more')
+    const row = await storedOf(response)
+    expect(row['usage_source']).toBe('estimated')
+    expect(Number(row['output_text'])).toBeGreaterThan(5)
+    expect(figures.exec(text)?.slice(1).map(Number)).toEqual(
+      [row['input_uncached'], row['output_text']].map(Number),
+    )
   })
 })

@@ -114,7 +114,7 @@ function hub({ prompt, preparation, count }: Source): HubPipeline {
     raiser: conversion?.createRaiser?.(),
     encoder: caller.createStreamEncoder(reply()),
     caller,
-    count: caller.alwaysTellsUsage ? count : undefined,
+    count,
     framer: prompt.framing === 'json-array' ? createArrayFramer() : undefined,
   })
 }

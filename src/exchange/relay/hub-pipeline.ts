@@ -1,5 +1,6 @@
 import type { GatewayError } from '@/errors/gateway-error.ts'
 import { Meter } from '@/exchange/billing/meter.ts'
+import type { Codec } from '@/formats/codec.ts'
 import type { Raiser } from '@/formats/lowering/lowering.ts'
 import { FastPath, type PlainSink } from '@/formats/plain/fast-path.ts'
 import {
@@ -27,10 +28,13 @@ export interface HubMachines {
   /** Turns events into another framing of the same format (Gemini's JSON array). */
   framer: StreamMachine<string, string> | undefined
   /** Notes what the caller's format cannot say. */
-  caller?: UntoldIn | undefined
-  /** Counts the usage of an answer that reports none, for callers whose format must name one. */
+  caller?: HubCaller | undefined
+  /** Counts the usage of an answer that reports none. */
   count?: Count | undefined
 }
+
+/** What of the caller's format is asked here. */
+type HubCaller = UntoldIn & Pick<Codec, 'alwaysTellsUsage'>
 
 /** The usage of an answer by our own count; undefined: none, or it is not known. */
 export type Count = (meter: Meter) => Usage | undefined
@@ -57,7 +61,7 @@ export class HubPipeline implements Pipeline, PlainSink {
   readonly #writer: StreamMachine<GenerationEvent, string>
   readonly #framer: StreamMachine<string, string> | undefined
   readonly #count: Count | undefined
-  readonly #caller: UntoldIn | undefined
+  readonly #caller: HubCaller | undefined
   /** Converts plain events without decoding them; undefined where every event must be decoded. */
   #fastPath: FastPath | undefined
   /** True when all that the parser was given are whole events. */
@@ -146,10 +150,15 @@ export class HubPipeline implements Pipeline, PlainSink {
     this.#flush()
   }
 
-  /** Only to the caller: by the meter the upstream reported nothing. */
+  /**
+   * Only to the caller: by the meter the upstream reported nothing. Where the answer was ended here, the upstream never
+   * came to it.
+   */
   #tellCounted(): void {
     const { meter } = this
-    if (this.#count === undefined || meter.error !== undefined || meter.wholeUsage !== undefined) return
+    const isTold = this.done || this.#caller?.alwaysTellsUsage === true
+    if (!isTold || this.#count === undefined) return
+    if (meter.error !== undefined || meter.wholeUsage !== undefined) return
     const usage = this.#count(meter)
     if (usage !== undefined) this.#writer.push({ type: 'usage', usage }, this.#onText)
   }
