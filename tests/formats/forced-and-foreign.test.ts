@@ -55,6 +55,22 @@ describe('a call that is forced', () => {
   test.each<[Format, JsonObject, string]>([
     [CHAT, { tools: [other], tool_choice: named }, 'tool_choice'],
     [CHAT, { tools: [other], tool_choice: { type: 'allowed_tools', allowed_tools: allowed } }, 'tool_choice'],
+    [
+      CHAT,
+      { tools: [other], tool_choice: { type: 'allowed_tools', allowed_tools: { ...allowed, tools: [] } } },
+      'tool_choice',
+    ],
+    [
+      CHAT,
+      { tools: [other], tool_choice: { type: 'allowed_tools', allowed_tools: { ...allowed, mode: 'auto' } } },
+      'tool_choice',
+    ],
+    [RESPONSES, { tools: [mcp], tool_choice: { type: 'mcp', server_label: 'others' } }, 'tool_choice'],
+    [
+      RESPONSES,
+      { tools: [{ type: 'function', name: 'g' }], tool_choice: { type: 'image_generation' } },
+      'tool_choice',
+    ],
     [MESSAGES, { tools: [{ name: 'g' }], tool_choice: { type: 'tool', name: 'f' } }, 'tool_choice'],
     [
       GEMINI,
@@ -67,7 +83,7 @@ describe('a call that is forced', () => {
   ])(
     'of a tool that callers of %s do not offer is refused, whatever the upstream: %j',
     (from, body, field) => {
-      const hi = { messages: asked, max_tokens: 99, contents: [{ parts: [{ text: 'hi' }] }] }
+      const hi = { messages: asked, max_tokens: 99, contents: [{ parts: [{ text: 'hi' }] }], input: 'hi' }
       for (const to of FORMATS) {
         if (to !== from) expect(() => lower(from, to, { ...hi, ...body })).toThrow(refusal(field))
       }

@@ -15,7 +15,7 @@ import { compose, type StreamMachine } from '@/generation/machine.ts'
 import type { Citation, Part } from '@/generation/part.ts'
 import type { GenerationRequest } from '@/generation/request.ts'
 import type { ThinkTags } from '@/generation/think-tags.ts'
-import type { ClientTool, Tool } from '@/generation/tool.ts'
+import type { ClientTool, Tool, ToolChoice } from '@/generation/tool.ts'
 import type { JsonObject, JsonValue } from '@/json/json.ts'
 import { emulateStop, unwrapOutputTool } from './emulation.ts'
 import { splitThinkTags } from './think-tags.ts'
@@ -154,18 +154,22 @@ function refuseComputer({ tools }: GenerationRequest, codec: Codec, functionTool
   }
 }
 
-/** A call that is forced of a tool which is not among those offered: no upstream could make it. */
+/** A choice of tools none of which is among those offered: no upstream could call one. */
 function refuseMissingTool({ tools, toolChoice: choice }: GenerationRequest): void {
   if (tools.length === 0) return
-  const forced = choice?.type === 'allowed' && choice.mode === 'required' ? choice.tools : []
-  const named = choice?.type === 'tool' && typeof choice.kind === 'string' ? [choice] : forced
-  if (named.length === 0 || named.some(({ name }) => tools.some(tool => isCalled(tool, name)))) return
+  const chosen = choice?.type === 'tool' ? [choice] : choice?.type === 'allowed' ? choice.tools : undefined
+  if (chosen === undefined || chosen.some(one => tools.some(tool => isMeant(tool, one)))) return
   throw unsayable('toolChoice', 'names a tool that is not among the tools')
 }
 
-/** A server's tools are called by their type, their name or their server's label. */
-function isCalled(tool: Tool, name: string): boolean {
-  if (tool.type !== 'hosted') return tool.name === name
+/** A server's tools are called by what they do, their type, their name or their server's label. */
+function isMeant(
+  tool: Tool,
+  chosen: { name: string; kind?: Extract<ToolChoice, { type: 'tool' }>['kind'] },
+): boolean {
+  const { name, kind } = chosen
+  if (tool.type !== 'hosted') return typeof kind !== 'object' && tool.name === name
+  if (typeof kind === 'object' && kind.hosted !== 'other' && kind.hosted === tool.kind) return true
   return [tool.wireType, tool.wire['name'], tool.wire['server_label']].includes(name)
 }
 

@@ -124,7 +124,7 @@ function allowedChoice(allowed: JsonObject): ToolChoice {
   const tools = asArray(allowed['tools']).flatMap(value => {
     const tool = asObject(value)
     const holder = asObject(tool?.['function']) ?? asObject(tool?.['custom']) ?? tool
-    const name = asString(holder?.['name'])
+    const name = asString(holder?.['name']) ?? asString(tool?.['type'])
     return name === undefined ? [] : [{ name, namespace: undefined }]
   })
   return { type: 'allowed', mode: allowed['mode'] === 'required' ? 'required' : 'auto', tools }
