@@ -1,14 +1,16 @@
 import { isJsonObject, type JsonObject, type JsonValue } from '@/json/json.ts'
 import { invalidRequest } from './invalid.ts'
 
-/** What a decoder reads of a value, or of each value in a list. */
+/** What a decoder reads of a value. */
 export type Read =
   /** All of it (or it is kept as it is), or nothing. */
   | boolean
   /** All of it, which has to be of this type. */
   | Type
-  /** These fields of an object. */
+  /** These fields of an object; what is none is for somebody else to judge. */
   | ReadFields
+  /** This of each value in a list. */
+  | List
   /** That depends on the value. */
   | ((value: JsonValue) => Read)
 
@@ -17,6 +19,24 @@ type Type = 'string' | 'number' | 'boolean' | 'object' | 'array'
 /** A field that is not named is not read. */
 export interface ReadFields {
   readonly [field: string]: Read
+}
+
+class List {
+  readonly item: Read
+
+  constructor(item: Read) {
+    this.item = item
+  }
+}
+
+/** A list, and nothing else. */
+export function list(item: Read): Read {
+  return new List(item)
+}
+
+/** What is said in one text, or in another way. */
+export function textOr(read: Read): Read {
+  return value => typeof value === 'string' || read
 }
 
 /** One of these words is read; another one is passed over. */
@@ -56,24 +76,26 @@ function collectUnread(
   if (read === undefined || read === false)
     found.add(trail.filter(step => typeof step === 'string').join('.'))
   else if (typeof read === 'string') assertType(value, read, trail)
-  else if (!Array.isArray(value)) collectInside(value, read, trail, found)
-  else {
-    for (const [index, item] of value.entries()) {
-      trail.push(index)
-      collectInside(item, read, trail, found)
-      trail.pop()
-    }
+  else if (typeof read === 'function') collectUnread(value, read(value), trail, found)
+  else if (read instanceof List) collectItems(value, read.item, trail, found)
+  else if (isJsonObject(value)) collectInside(value, read, trail, found)
+}
+
+function collectItems(value: JsonValue, read: Read, trail: (string | number)[], found: Set<string>): void {
+  if (!Array.isArray(value)) return assertType(value, 'array', trail)
+  for (const [index, item] of value.entries()) {
+    trail.push(index)
+    collectUnread(item, read, trail, found)
+    trail.pop()
   }
 }
 
 function collectInside(
-  value: JsonValue,
-  read: ReadFields | ((value: JsonValue) => Read),
+  value: JsonObject,
+  read: ReadFields,
   trail: (string | number)[],
   found: Set<string>,
 ): void {
-  if (typeof read === 'function') return collectUnread(value, read(value), trail, found)
-  if (!isJsonObject(value)) return
   for (const name of Object.keys(value)) {
     trail.push(name)
     collectUnread(value[name], Object.hasOwn(read, name) ? read[name] : undefined, trail, found)
@@ -102,7 +124,23 @@ export function unreadInside(object: JsonObject | undefined, fields: ReadFields,
 /** A reader of objects that their `type` tells apart; one of another type is kept whole. */
 export function byType(types: ReadFields): (value: JsonValue) => Read {
   return value => {
-    const type = isJsonObject(value) ? value['type'] : undefined
-    return typeof type === 'string' && Object.hasOwn(types, type) ? (types[type] ?? true) : true
+    if (!isJsonObject(value)) return true
+    const { type } = value
+    if (typeof type !== 'string') return { ...allOf(value), type: 'string' }
+    return Object.hasOwn(types, type) ? (types[type] ?? true) : true
   }
+}
+
+/** Where a search is made from: kept whole, and in texts. */
+export function readOfPlace(place: JsonValue): Read {
+  return isJsonObject(place) ? { ...allOf(place), ...PLACE } : 'object'
+}
+
+const PLACE: ReadFields = {
+  type: 'string',
+  city: 'string',
+  region: 'string',
+  country: 'string',
+  timezone: 'string',
+  approximate: readOfPlace,
 }

@@ -38,6 +38,51 @@ const CASES: readonly (readonly [Format, string, JsonObject])[] = [
     'messages[0].content[0].prompt_cache_breakpoint',
     { messages: [{ role: 'user', content: [{ type: 'text', text: 'a', prompt_cache_breakpoint: true }] }] },
   ],
+  [
+    CHAT,
+    'web_search_options.user_location.approximate.city',
+    chat({ web_search_options: { user_location: { type: 'approximate', approximate: { city: 5 } } } }),
+  ],
+  [CHAT, 'tools[0].custom.format.type', chat({ tools: custom({ type: 5 }) })],
+  [CHAT, 'reasoning.max_tokens', chat({ reasoning: { max_tokens: '2000' } })],
+  [CHAT, 'reasoning.exclude', chat({ reasoning: { exclude: 'yes' } })],
+  [
+    CHAT,
+    'messages[0].content[0].file.filename',
+    { messages: [{ role: 'user', content: [{ type: 'file', file: { file_id: 'f', filename: 5 } }] }] },
+  ],
+  [
+    CHAT,
+    'messages[0].content[0].cache_control',
+    { messages: [{ role: 'user', content: [{ type: 'text', text: 'a', cache_control: [{}] }] }] },
+  ],
+  [CHAT, 'messages[0].images', { messages: [{ role: 'assistant', content: 'a', images: 'b' }] }],
+  [
+    CHAT,
+    'messages[0].extra_content.google.thought_signature',
+    {
+      messages: [
+        { role: 'assistant', content: 'a', extra_content: { google: { thought_signature: ['c2ln'] } } },
+      ],
+    },
+  ],
+  [RESPONSES, 'input[1].type', input({ type: 5, role: 'user', content: 'a' })],
+  [RESPONSES, 'input[1].content[0].type', said({ type: 5, text: 'a' })],
+  [RESPONSES, 'input[1].tools', input({ type: 'additional_tools', role: 'developer', tools: {} })],
+  [RESPONSES, 'input[1].content', input({ type: 'reasoning', summary: [], content: {} })],
+  [
+    RESPONSES,
+    'input[1].output[0].stdout',
+    input({ type: 'shell_call_output', call_id: 'c', output: [{ stdout: ['a'], stderr: '' }] }),
+  ],
+  [RESPONSES, 'instructions[0].type', { input: 'hi', instructions: [{}] }],
+  [
+    RESPONSES,
+    'tools[0].filters.allowed_domains',
+    responses({ tools: [{ type: 'web_search', filters: { allowed_domains: 'a.example' } }] }),
+  ],
+  [RESPONSES, 'tools[0].environment', responses({ tools: [{ type: 'shell', environment: 'local' }] })],
+  [RESPONSES, 'stream_options', responses({ stream_options: true })],
   [RESPONSES, 'input[1].content[0].text', said({ type: 'input_text', text: 5 })],
   [RESPONSES, 'input[1].content[0].refusal', said({ type: 'refusal', refusal: ['no'] })],
   [RESPONSES, 'input[1].content[0].filename', said({ type: 'input_file', file_id: 'f', filename: 5 })],
@@ -105,6 +150,41 @@ const CASES: readonly (readonly [Format, string, JsonObject])[] = [
     MESSAGES,
     'tool_choice.disable_parallel_tool_use',
     messages({ tool_choice: { type: 'auto', disable_parallel_tool_use: 'yes' } }),
+  ],
+  [
+    MESSAGES,
+    'messages[0].content[0].source.content[0]',
+    block({ type: 'document', source: { type: 'content', content: ['a'] } }),
+  ],
+  [
+    MESSAGES,
+    'messages[0].content[0].content',
+    block({ type: 'search_result', source: 's', title: 't', content: {} }),
+  ],
+  [
+    MESSAGES,
+    'tools[0].allowed_domains',
+    messages({
+      tools: [{ type: 'web_search_20250305', name: 'web_search', allowed_domains: 'a.example' }],
+    }),
+  ],
+  [
+    MESSAGES,
+    'tools[0].user_location.city',
+    messages({
+      tools: [
+        {
+          type: 'web_search_20250305',
+          name: 'web_search',
+          user_location: { type: 'approximate', city: 5 },
+        },
+      ],
+    }),
+  ],
+  [
+    GEMINI,
+    'tools[0].googleSearch.excludeDomains',
+    gemini({ tools: [{ googleSearch: { excludeDomains: 'a' } }] }),
   ],
   [GEMINI, 'generationConfig.topP', gemini({ generationConfig: { topP: 1.5 } })],
   [GEMINI, 'generation_config.temperature', gemini({ generation_config: { temperature: 3 } })],

@@ -1,8 +1,19 @@
-import { allOf, byType, object, oneOf, type Read, type ReadFields, unreadInside } from '@/formats/unsaid.ts'
+import {
+  allOf,
+  byType,
+  list,
+  object,
+  oneOf,
+  type Read,
+  type ReadFields,
+  readOfPlace,
+  textOr,
+  unreadInside,
+} from '@/formats/unsaid.ts'
 import { EFFORTS } from '@/generation/request.ts'
-import { asObject, type JsonObject, type JsonValue } from '@/json/json.ts'
+import { asObject, isJsonObject, type JsonObject, type JsonValue } from '@/json/json.ts'
 
-const MARK: ReadFields = { cache_control: object({ type: true, ttl: oneOf('5m', '1h') }) }
+const MARK: ReadFields = { cache_control: object({ type: 'string', ttl: oneOf('5m', '1h') }) }
 
 const SOURCE: ReadFields = {
   type: 'string',
@@ -12,13 +23,13 @@ const SOURCE: ReadFields = {
   file_id: 'string',
 }
 
-const TEXT: ReadFields = { type: true, text: 'string', citations: () => 'object', ...MARK }
+const TEXT: ReadFields = { type: true, text: 'string', citations: list('object'), ...MARK }
 
 const SEARCH_RESULT: ReadFields = {
   type: true,
   source: 'string',
   title: 'string',
-  content: object({ type: true, text: 'string' }),
+  content: list(object({ type: 'string', text: 'string' })),
   citations: object({ enabled: enabled => enabled === false || (enabled !== true && 'boolean') }),
   ...MARK,
 }
@@ -28,7 +39,7 @@ const BLOCKS: ReadFields = {
   image: { type: true, source: object(SOURCE), ...MARK },
   document: {
     type: true,
-    source: object({ ...SOURCE, content: readOfSource }),
+    source: object({ ...SOURCE, content: textOr(list(readOfSource)) }),
     title: 'string',
     context: 'string',
     citations: object({ enabled: 'boolean' }),
@@ -37,14 +48,27 @@ const BLOCKS: ReadFields = {
   search_result: SEARCH_RESULT,
   thinking: { type: true, thinking: 'string', signature: 'string' },
   redacted_thinking: { type: true, data: 'string' },
-  tool_use: { type: true, id: true, name: true, input: true, caller: { type: oneOf('direct') }, ...MARK },
-  tool_result: { type: true, tool_use_id: true, content: readOfBlock, is_error: 'boolean', ...MARK },
+  tool_use: {
+    type: true,
+    id: true,
+    name: true,
+    input: true,
+    caller: object({ type: oneOf('direct') }),
+    ...MARK,
+  },
+  tool_result: {
+    type: true,
+    tool_use_id: true,
+    content: textOr(list(readOfBlock)),
+    is_error: 'boolean',
+    ...MARK,
+  },
 }
 
-/** A document of blocks, or of one text. */
+/** A block of a document of blocks. */
 function readOfSource(content: JsonValue): Read {
-  if (typeof content === 'string') return true
-  const type = asObject(content)?.['type']
+  if (!isJsonObject(content)) return 'object'
+  const { type } = content
   if (type === 'text') return { type: true, text: 'string' }
   return type === 'image' && { type: true, source: object(SOURCE) }
 }
@@ -57,15 +81,15 @@ function readOfBlock(block: JsonValue): Read {
 function readOfSystem(block: JsonValue): Read {
   const type = asObject(block)?.['type'] ?? 'text'
   if (type === 'search_result') return SEARCH_RESULT
-  return type === 'text' ? { ...TEXT, citations: () => false } : false
+  return type === 'text' ? { ...TEXT, citations: list(false) } : false
 }
 
 const SEARCH: ReadFields = {
   name: 'string',
   max_uses: 'number',
-  allowed_domains: () => 'string',
-  blocked_domains: () => 'string',
-  user_location: 'object',
+  allowed_domains: list('string'),
+  blocked_domains: list('string'),
+  user_location: readOfPlace,
 }
 
 /** A tool of another type is kept whole. */
@@ -78,10 +102,10 @@ function readOfTool(tool: JsonValue): Read {
     description: 'string',
     input_schema: 'object',
     strict: 'boolean',
-    allowed_callers: oneOf('direct'),
+    allowed_callers: list(oneOf('direct')),
     // Deferred tools are sent at once, and input streams as it comes.
-    defer_loading: true,
-    eager_input_streaming: true,
+    defer_loading: 'boolean',
+    eager_input_streaming: 'boolean',
     ...MARK,
   }
 }
@@ -94,9 +118,13 @@ function readOfFormat(format: JsonValue): Read {
 
 const INSIDE: ReadFields = {
   // Plain text needs no block.
-  system: system => typeof system === 'string' || readOfSystem(system),
-  messages: { role: true, content: readOfBlock, clear_at: oneOf('never', 'next_user_message') },
-  tools: readOfTool,
+  system: textOr(list(readOfSystem)),
+  messages: list({
+    role: true,
+    content: textOr(list(readOfBlock)),
+    clear_at: oneOf('never', 'next_user_message'),
+  }),
+  tools: list(readOfTool),
   tool_choice: { type: true, name: true, disable_parallel_tool_use: 'boolean' },
   thinking: { type: true, budget_tokens: 'number', display: oneOf('summarized', 'omitted') },
   metadata: { user_id: 'string' },

@@ -1,4 +1,4 @@
-import { allOf, oneOf, type Read, type ReadFields, unreadInside } from '@/formats/unsaid.ts'
+import { allOf, list, oneOf, type Read, type ReadFields, unreadInside } from '@/formats/unsaid.ts'
 import { asObject, asString, isJsonObject, type JsonObject, type JsonValue } from '@/json/json.ts'
 import { decodeModality } from './config-decode.ts'
 import { decodeOpaque } from './contents-decode.ts'
@@ -20,7 +20,7 @@ const THOUGHT: ReadFields = { text: true, thought: true, thoughtSignature: true 
 const PART: ReadFields = {
   ...THOUGHT,
   functionCall: { name: true, args: true, id: true },
-  functionResponse: { name: true, id: true, response: true, parts: readOfData },
+  functionResponse: { name: true, id: true, response: true, parts: list(readOfData) },
 }
 
 /** What a part says beside its data. */
@@ -39,11 +39,11 @@ function readOfPart(value: JsonValue): Read {
 /** A tool of Google's own is kept whole. */
 function readOfTool(tool: JsonValue): Read {
   const declaration = { name: true, description: true, parameters: true, parametersJsonSchema: true }
-  return { ...allOf(tool), functionDeclarations: declaration, googleSearch: readOfSearch }
+  return { ...allOf(tool), functionDeclarations: list(declaration), googleSearch: readOfSearch }
 }
 
 function readOfSearch(search: JsonValue): Read {
-  return isJsonObject(search) ? { ...allOf(search), excludeDomains: () => 'string' } : 'object'
+  return isJsonObject(search) ? { ...allOf(search), excludeDomains: list('string') } : 'object'
 }
 
 /** Only text is read as an instruction. */
@@ -52,9 +52,9 @@ function readOfInstruction(part: JsonValue): Read {
 }
 
 const INSIDE: ReadFields = {
-  contents: { role: true, parts: readOfPart },
-  systemInstruction: { role: true, text: true, parts: readOfInstruction },
-  tools: readOfTool,
+  contents: list({ role: true, parts: list(readOfPart) }),
+  systemInstruction: { role: 'string', text: true, parts: list(readOfInstruction) },
+  tools: list(readOfTool),
 }
 
 const CONFIG: ReadFields = {
@@ -63,7 +63,7 @@ const CONFIG: ReadFields = {
     thinkingBudget: true,
     thinkingLevel: level => levelEffort(asString(level) ?? '') !== undefined,
   },
-  responseModalities: modality => decodeModality(modality) !== undefined,
+  responseModalities: list(modality => decodeModality(modality) !== undefined),
 }
 
 function readOfChoice(config: JsonValue): ReadFields {

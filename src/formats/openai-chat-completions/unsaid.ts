@@ -1,18 +1,28 @@
-import { byType, object, oneOf, type Read, type ReadFields, unreadInside } from '@/formats/unsaid.ts'
+import {
+  byType,
+  list,
+  object,
+  oneOf,
+  type Read,
+  type ReadFields,
+  readOfPlace,
+  textOr,
+  unreadInside,
+} from '@/formats/unsaid.ts'
 import { IMAGE_DETAILS } from '@/generation/part.ts'
 import { EFFORTS, MODALITIES } from '@/generation/request.ts'
 import { asObject, type JsonObject, type JsonValue } from '@/json/json.ts'
 import { isEmpty } from './empty.ts'
 
 const MARKS: ReadFields = {
-  cache_control: object({ type: true, ttl: oneOf('5m', '1h') }),
+  cache_control: object({ type: 'string', ttl: oneOf('5m', '1h') }),
   prompt_cache_breakpoint: object({ mode: oneOf('explicit'), ttl: oneOf('30m', '12h') }),
 }
 
 const TEXT: ReadFields = { type: true, text: true, ...MARKS }
 
 const IMAGE: ReadFields = {
-  type: true,
+  type: 'string',
   image_url: { url: true, detail: oneOf(...IMAGE_DETAILS) },
   // Clients bring back what an answer's image had.
   index: true,
@@ -25,28 +35,31 @@ const readOfPart = byType({
   refusal: { type: true, refusal: true },
   image_url: { ...IMAGE, ...MARKS },
   input_audio: { type: true, input_audio: { data: true, format: true }, ...MARKS },
-  file: { type: true, file: { file_id: true, file_data: true, filename: true }, ...MARKS },
+  file: { type: true, file: { file_id: 'string', file_data: 'string', filename: 'string' }, ...MARKS },
   video_url: { type: true, video_url: { url: true }, ...MARKS },
 })
 
 const SIGNED: ReadFields = {
-  extra_content: { google: { thought_signature: true }, vertex: { thought_signature: true } },
+  extra_content: object({
+    google: object({ thought_signature: 'string' }),
+    vertex: object({ thought_signature: 'string' }),
+  }),
 }
 const CALLED: ReadFields = { name: true, arguments: true }
 
-const MESSAGE: ReadFields = { role: true, content: readOfPart }
-const RESULT: ReadFields = { ...MESSAGE, tool_call_id: true, name: true }
+const MESSAGE: ReadFields = { role: true, content: textOr(list(readOfPart)) }
+const RESULT: ReadFields = { ...MESSAGE, tool_call_id: true, name: 'string' }
 const ANSWER: ReadFields = {
   ...MESSAGE,
   ...SIGNED,
   refusal: true,
-  audio: true,
-  images: { ...IMAGE, ...SIGNED },
-  reasoning: true,
+  audio: 'object',
+  images: list(object({ ...IMAGE, ...SIGNED })),
+  reasoning: 'string',
   reasoning_content: true,
   reasoning_details: true,
   function_call: CALLED,
-  tool_calls: {
+  tool_calls: list({
     // The place of a call in its stream says no more than that in the list.
     index: true,
     id: true,
@@ -54,8 +67,8 @@ const ANSWER: ReadFields = {
     function: CALLED,
     custom: { name: true, input: true },
     ...SIGNED,
-  },
-  annotations: () => false,
+  }),
+  annotations: list(false),
 }
 
 function readOfMessage(message: JsonValue): Read {
@@ -65,7 +78,7 @@ function readOfMessage(message: JsonValue): Read {
 }
 
 const FUNCTION: ReadFields = { name: true, description: true, parameters: true, strict: true }
-const GRAMMAR: ReadFields = { type: true, syntax: oneOf('lark', 'regex'), definition: 'string' }
+const GRAMMAR: ReadFields = { type: 'string', syntax: oneOf('lark', 'regex'), definition: 'string' }
 
 /** A tool that is neither is kept whole. */
 function readOfTool(value: JsonValue): Read {
@@ -82,19 +95,21 @@ function readOfTool(value: JsonValue): Read {
 const NAMED: ReadFields = { name: true }
 const CHOICE: ReadFields = { type: true, function: NAMED, custom: NAMED, name: true }
 
+const ALLOWED: ReadFields = { mode: 'string', tools: list(object(CHOICE)) }
+
 const INSIDE: ReadFields = {
-  messages: readOfMessage,
-  tools: readOfTool,
-  functions: FUNCTION,
-  tool_choice: { ...CHOICE, mode: true, tools: CHOICE, allowed_tools: { mode: true, tools: CHOICE } },
+  messages: list(readOfMessage),
+  tools: list(readOfTool),
+  functions: list(FUNCTION),
+  tool_choice: { ...CHOICE, ...ALLOWED, allowed_tools: object(ALLOWED) },
   function_call: NAMED,
   response_format: {
     type: true,
     json_schema: { name: true, description: 'string', schema: true, strict: true },
   },
-  reasoning: { max_tokens: true, exclude: true, enabled: true, effort: oneOf(...EFFORTS) },
-  web_search_options: { search_context_size: 'string', user_location: 'object' },
-  modalities: oneOf(...MODALITIES),
+  reasoning: { max_tokens: 'number', exclude: 'boolean', enabled: 'boolean', effort: oneOf(...EFFORTS) },
+  web_search_options: { search_context_size: 'string', user_location: readOfPlace },
+  modalities: list(oneOf(...MODALITIES)),
 }
 
 /** Where log probabilities are not asked for, how many is said by none. */

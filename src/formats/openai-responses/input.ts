@@ -23,14 +23,15 @@ export interface Input {
 /**
  * Reads `input`: a string is one user message, else a list of items. What the assistant wrote becomes one assistant
  * turn, neighbouring outputs one user turn, every user message a turn of its own.
+ * @param path where it stands, for complaints
  * @throws GatewayError `invalid_request` naming the item that breaks the format's rules.
  */
-export function decodeInput(wire: JsonValue | undefined): Input {
+export function decodeInput(wire: JsonValue | undefined, path: 'input' | 'instructions'): Input {
   const reader = new InputReader()
   if (typeof wire === 'string') reader.add('user', [textPart(wire)])
   else
     for (const [index, value] of asArray(wire).entries())
-      reader.read(asObject(value) ?? {}, `input[${index}]`)
+      reader.read(asObject(value) ?? {}, `${path}[${index}]`)
   return reader
 }
 

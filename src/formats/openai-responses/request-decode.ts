@@ -69,7 +69,7 @@ export function decodeRequest(body: JsonObject, call: Call): GenerationRequest {
   assertShape(SHAPE, withoutNulls(body))
   refuseServerState(body)
   assertItems(body['input'], 'input')
-  const input = decodeInput(body['input'])
+  const input = decodeInput(body['input'], 'input')
   const own = decodeInstructions(body)
   const tools = mergeTools([...decodeTools(body['tools'], 'tools'), ...input.tools])
   const format = asObject(body['text'])
@@ -142,7 +142,7 @@ function decodeInstructions(body: JsonObject): Pick<GenerationRequest, 'instruct
   const wire = body['instructions']
   if (wire === undefined || wire === null) return { instructions: [], turns: [] }
   assertItems(wire, 'instructions')
-  if (typeof wire !== 'string') return decodeInput(wire)
+  if (typeof wire !== 'string') return decodeInput(wire, 'instructions')
   return { instructions: wire === '' ? [] : [textPart(wire)], turns: [] }
 }
 

@@ -1,4 +1,15 @@
-import { allOf, byType, object, oneOf, type Read, type ReadFields, unreadInside } from '@/formats/unsaid.ts'
+import {
+  allOf,
+  byType,
+  list,
+  object,
+  oneOf,
+  type Read,
+  type ReadFields,
+  readOfPlace,
+  textOr,
+  unreadInside,
+} from '@/formats/unsaid.ts'
 import { IMAGE_DETAILS } from '@/generation/part.ts'
 import { SUMMARIES, VERBOSITIES } from '@/generation/request.ts'
 import { asArray, asObject, isJsonObject, type JsonObject, type JsonValue } from '@/json/json.ts'
@@ -8,7 +19,13 @@ const MARK: ReadFields = {
 }
 
 /** What the model said of its text is no wish of the caller's. */
-const TEXT: ReadFields = { type: true, text: 'string', annotations: () => 'object', logprobs: true, ...MARK }
+const TEXT: ReadFields = {
+  type: true,
+  text: 'string',
+  annotations: list('object'),
+  logprobs: 'array',
+  ...MARK,
+}
 
 const IMAGE: ReadFields = {
   type: true,
@@ -41,23 +58,37 @@ const readOfPart = byType({
   },
 })
 
-/** Text, parts, or what a shell wrote. */
+/** Text, or a part; one or several of them. */
 function readOfOutput(output: JsonValue): Read {
-  return typeof output === 'string' || (isJsonObject(output) ? readOfPart(output) : 'string')
+  if (Array.isArray(output)) return list(readOfOutput)
+  return isJsonObject(output) ? readOfPart(output) : 'string'
+}
+
+/** What a shell wrote of each command, or one text. */
+function readOfShell(output: JsonValue): Read {
+  if (Array.isArray(output)) return list(readOfShell)
+  return isJsonObject(output) && output['type'] === undefined ? SHELL : readOfOutput(output)
+}
+
+const SHELL: ReadFields = {
+  stdout: 'string',
+  stderr: 'string',
+  outcome: object({ type: 'string', exit_code: 'number' }),
+  created_by: true,
 }
 
 /** How far an item came, and who made it, is known to whoever reads the conversation. */
-const ITEM: ReadFields = { type: true, id: true, status: true, created_by: true }
-const CALL: ReadFields = { ...ITEM, call_id: 'string', caller: { type: oneOf('direct') } }
+const ITEM: ReadFields = { type: 'string', id: 'string', status: 'string', created_by: true }
+const CALL: ReadFields = { ...ITEM, call_id: 'string', caller: object({ type: oneOf('direct') }) }
 const NAMED_CALL: ReadFields = { ...CALL, name: true, namespace: 'string' }
 const OUTPUT: ReadFields = { ...CALL, name: true, output: readOfOutput }
 
-const MESSAGE: ReadFields = { ...ITEM, role: true, phase: true, content: readOfPart }
+const MESSAGE: ReadFields = { ...ITEM, role: true, phase: 'string', content: textOr(list(readOfPart)) }
 
 /** Of a system message only its text is read. */
 const SYSTEM_MESSAGE: ReadFields = {
   ...MESSAGE,
-  content: part => typeof part === 'string' || (asObject(part)?.['text'] !== undefined && readOfPart(part)),
+  content: textOr(list(part => asObject(part)?.['text'] !== undefined && readOfPart(part))),
 }
 
 const ITEMS: ReadFields = {
@@ -66,17 +97,22 @@ const ITEMS: ReadFields = {
   function_call_output: OUTPUT,
   custom_tool_call: { ...NAMED_CALL, input: true },
   custom_tool_call_output: OUTPUT,
-  local_shell_call: { ...CALL, action: true },
+  local_shell_call: { ...CALL, action: readOfAction },
   local_shell_call_output: OUTPUT,
   shell_call: { ...CALL, action: true, environment: true },
-  shell_call_output: { ...OUTPUT, max_output_length: true },
+  shell_call_output: { ...OUTPUT, output: readOfShell, max_output_length: 'number' },
   apply_patch_call: { ...CALL, operation: true },
   apply_patch_call_output: OUTPUT,
-  computer_call: { ...CALL, action: true, actions: true, pending_safety_checks: () => false },
-  computer_call_output: { ...OUTPUT, acknowledged_safety_checks: () => false },
-  tool_search_call: { ...CALL, execution: true, arguments: true },
-  tool_search_output: { ...CALL, execution: true, tools: readOfTool },
-  additional_tools: { ...ITEM, role: true, tools: readOfTool },
+  computer_call: { ...CALL, action: true, actions: true, pending_safety_checks: list(false) },
+  computer_call_output: { ...OUTPUT, acknowledged_safety_checks: list(false) },
+  tool_search_call: { ...CALL, execution: 'string', arguments: true },
+  tool_search_output: { ...CALL, execution: 'string', tools: list(readOfTool) },
+  additional_tools: { ...ITEM, role: 'string', tools: list(readOfTool) },
+}
+
+/** Where it runs is kept whole. */
+function readOfAction(action: JsonValue): Read {
+  return { ...allOf(action), env: 'object' }
 }
 
 function readOfItem(item: JsonValue): Read {
@@ -89,19 +125,27 @@ function readOfItem(item: JsonValue): Read {
 
 /** Where there is raw text the summary is not read (items.ts). */
 function readOfReasoning({ content }: JsonObject): ReadFields {
-  const texts = object({ type: true, text: 'string' })
-  const summary = asArray(content).length > 0 ? () => false : texts
+  const texts = list(object({ type: 'string', text: 'string' }))
+  const summary = asArray(content).length > 0 ? list(false) : texts
   return { ...ITEM, encrypted_content: 'string', content: texts, summary }
 }
 
 /** Deferred tools are sent at once, which needs no word. */
-const TOOL: ReadFields = { type: true, name: true, description: 'string', defer_loading: true }
+const TOOL: ReadFields = { type: true, name: true, description: 'string', defer_loading: 'boolean' }
+
+const DOMAINS: ReadFields = { allowed_domains: list('string'), blocked_domains: list('string') }
 
 const SEARCH: ReadFields = {
-  filters: filters =>
-    isJsonObject(filters) ? { ...allOf(filters), allowed_domains: () => 'string' } : 'object',
-  user_location: 'object',
+  filters: filters => (isJsonObject(filters) ? { ...allOf(filters), ...DOMAINS } : 'object'),
+  user_location: readOfPlace,
   search_context_size: 'string',
+}
+
+const CLIENT: ReadFields = {
+  description: 'string',
+  parameters: 'object',
+  execution: 'string',
+  environment: 'object',
 }
 
 /** A tool of another type is kept whole; a group's need not say theirs. */
@@ -111,12 +155,20 @@ function readOfTool(tool: JsonValue): Read {
     case 'function':
       return { ...TOOL, parameters: 'object', strict: 'boolean' }
     case 'custom':
-      return { ...TOOL, format: object({ type: true, syntax: oneOf('lark', 'regex'), definition: 'string' }) }
+      return {
+        ...TOOL,
+        format: object({ type: 'string', syntax: oneOf('lark', 'regex'), definition: 'string' }),
+      }
     case 'namespace':
-      return { ...TOOL, tools: readOfTool }
+      return { ...TOOL, tools: list(readOfTool) }
     case 'web_search':
     case 'web_search_preview':
       return { ...allOf(tool), ...SEARCH }
+    case 'local_shell':
+    case 'shell':
+    case 'apply_patch':
+    case 'tool_search':
+      return { ...allOf(tool), ...CLIENT }
     default:
       return true
   }
@@ -125,10 +177,11 @@ function readOfTool(tool: JsonValue): Read {
 const NAMED: ReadFields = { type: true, name: true, namespace: true, server_label: true }
 
 const INSIDE: ReadFields = {
-  input: readOfItem,
-  instructions: readOfItem,
-  tools: readOfTool,
-  tool_choice: { ...NAMED, mode: true, tools: NAMED },
+  input: textOr(list(readOfItem)),
+  instructions: textOr(list(readOfItem)),
+  tools: list(readOfTool),
+  tool_choice: { ...NAMED, mode: 'string', tools: list(object(NAMED)) },
+  stream_options: 'object',
 }
 
 /** What fields within others say that no other format is told. */

@@ -1,4 +1,4 @@
-import { oneOf, type ReadFields, unreadFields } from '@/formats/unsaid.ts'
+import { list, oneOf, type ReadFields, unreadFields } from '@/formats/unsaid.ts'
 import type { ClientTool, HostedTool } from '@/generation/tool.ts'
 import { asObject, type JsonValue } from '@/json/json.ts'
 
@@ -7,7 +7,7 @@ const ANY: ReadFields = {
   type: true,
   name: true,
   defer_loading: true,
-  allowed_callers: oneOf('direct'),
+  allowed_callers: list(oneOf('direct')),
   strict: oneOf(false),
 }
 
@@ -22,7 +22,7 @@ const SEARCH: ReadFields = {
   user_location: true,
   search_context_size: true,
   external_web_access: oneOf(true),
-  search_content_types: oneOf('text'),
+  search_content_types: list(oneOf('text')),
   response_inclusion: oneOf('full'),
   searchTypes: { webSearch: true },
 }
