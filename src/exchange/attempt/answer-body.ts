@@ -20,14 +20,30 @@ export interface Patience {
   idleMs: number
   /** Aborted when nothing comes any more. */
   attempt: AbortController
+  /** For an answer that may say itself where it ends. */
+  listener?: AnswerListener | undefined
 }
+
+/** Hears an answer as it comes. */
+export interface AnswerListener {
+  hear(chunk: Uint8Array): void
+  /** True once it came to its end by its own words. */
+  readonly finished: boolean
+  /** True when no more is to be expected behind that. */
+  readonly isConclusive: boolean
+}
+
+/** How long an upstream may keep a finished answer's connection open: its end was read, and its usage is known. */
+export const LAST_WORDS_MS = 5_000
 
 /**
  * All of an answer. Each read may take its time: some upstreams send white space for minutes while a model thinks.
+ * One that has said its end is whole, whatever becomes of its connection.
  * @throws GatewayError `upstream_error`; the reason of the attempt's abort is the caller's to look for
  */
 export async function readAnswer(response: Response, patience: Patience): Promise<Uint8Array> {
-  const { deadlines, idleMs, attempt } = patience
+  const { deadlines, idleMs, attempt, listener } = patience
+  const answer = new AnswerBytes()
   const giveUp = () => attempt.abort(stalled())
   let deadline = deadlines.after(idleMs, giveUp)
   try {
@@ -35,14 +51,18 @@ export async function readAnswer(response: Response, patience: Patience): Promis
     // What is compressed, though nobody asked for that, may be of any length.
     const isShort = declared <= SHORT_BYTES && !response.headers.has('content-encoding')
     if (isShort) return new Uint8Array(await response.arrayBuffer())
-    const answer = new AnswerBytes()
     for await (const chunk of response.body ?? []) {
       answer.add(chunk)
+      listener?.hear(chunk)
       deadlines.cancel(deadline)
-      deadline = deadlines.after(idleMs, giveUp)
+      const waitMs = listener?.isConclusive === true ? Math.min(idleMs, LAST_WORDS_MS) : idleMs
+      deadline = deadlines.after(waitMs, giveUp)
     }
     return answer.whole()
   } catch (error) {
+    const { aborted, reason } = attempt.signal
+    const isGivenUp = !aborted || (reason instanceof GatewayError && reason.isStall)
+    if (isGivenUp && listener?.finished === true) return answer.whole()
     throw error instanceof GatewayError ? error : closedEarly(error)
   } finally {
     deadlines.cancel(deadline)

@@ -7,7 +7,7 @@ import { CODECS } from '@/formats/registry.ts'
 import type { Candidate } from '@/routing/order.ts'
 import { judge, retryAfterMs } from '@/upstream/outcome.ts'
 import type { UpstreamRequest } from '@/upstream/request.ts'
-import { readAnswer, readFault } from './answer-body.ts'
+import { type AnswerListener, readAnswer, readFault } from './answer-body.ts'
 
 /** What is sent to an upstream. */
 export type Sendable = Pick<UpstreamRequest, 'call' | 'body' | 'headers' | 'followsRedirects'>
@@ -69,6 +69,7 @@ export async function fetchWhole<Answer>(
   sender: Sender & { interruption: Interruption },
   sending: Sending,
   read: (bytes: Uint8Array, headers: Headers) => Answer,
+  listener?: AnswerListener,
 ): Promise<Answer> {
   const { gateway, interruption } = sender
   const attempt = new AbortController()
@@ -78,7 +79,7 @@ export async function fetchWhole<Answer>(
   const { idleMs } = sending.candidate.route.channel.timeouts
   try {
     const response = await send(sender, sending, attempt)
-    const bytes = await readAnswer(response, { deadlines, idleMs, attempt })
+    const bytes = await readAnswer(response, { deadlines, idleMs, attempt, listener })
     return read(bytes, response.headers)
   } catch (error) {
     throw attempt.signal.aborted ? attempt.signal.reason : error

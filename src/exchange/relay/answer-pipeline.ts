@@ -6,26 +6,15 @@ import type { Preparation } from '@/exchange/attempt/preparation.ts'
 import { Meter } from '@/exchange/billing/meter.ts'
 import { createArrayFramer } from '@/formats/gemini-generate-content/json-array.ts'
 import { asArray, isJsonObject } from '@/json/json.ts'
+import { formOf, isOfBom } from './answer-form.ts'
 import { type Count, HubPipeline } from './hub-pipeline.ts'
 import { PassthroughPipeline } from './passthrough-pipeline.ts'
 import type { Emit, Pipeline } from './pipeline.ts'
 import { eventsOfArray, eventsOfWhole, parseAnswer } from './whole-answer.ts'
 
-/** `{` opens a whole answer or an error, `[` Gemini's array of either. */
-const OPENS_JSON = new Set([0x7b, 0x5b])
-
-/** The bytes of a BOM, which may come one by one. */
-const BOM = new Set([0xef, 0xbb, 0xbf])
-
-/** What may come before the first byte that tells. */
-const BLANK = new Set([0x20, 0x09, 0x0a, 0x0d, ...BOM])
-
 const NOTHING: Uint8Array = new Uint8Array(0)
 
-/**
- * The pipeline of a streamed answer. Which one it is shows in the answer's first byte and not in its content type,
- * since upstreams name that wrongly: events, or one JSON body from an upstream that would not stream.
- */
+/** The pipeline of a streamed answer: of events, or of one JSON body from an upstream that would not stream. */
 export class AnswerPipeline implements Pipeline {
   /** What the pipeline is made of, until there is one. */
   #source: Source | undefined
@@ -65,12 +54,12 @@ export class AnswerPipeline implements Pipeline {
   }
 
   #begin(chunk: Uint8Array, emit: Emit): void {
-    const first = chunk.find(byte => !BLANK.has(byte))
-    if (first === undefined) {
-      this.#bom = Buffer.concat([this.#bom, chunk.filter(byte => BOM.has(byte))])
+    const form = formOf(chunk)
+    if (form === undefined) {
+      this.#bom = Buffer.concat([this.#bom, chunk.filter(isOfBom)])
       return
     }
-    this.#chosen = this.#choose(OPENS_JSON.has(first) ? whole : streaming)
+    this.#chosen = this.#choose(form === 'json' ? whole : streaming)
     if (this.#bom.length > 0) this.#chosen.push(this.#bom, emit)
     this.#chosen.push(chunk, emit)
   }

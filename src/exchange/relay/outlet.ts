@@ -1,6 +1,6 @@
 import type { Clock } from '@/clock/clock.ts'
 import { asGatewayError, GatewayError } from '@/errors/gateway-error.ts'
-import { stalled } from '@/exchange/attempt/answer-body.ts'
+import { LAST_WORDS_MS, stalled } from '@/exchange/attempt/answer-body.ts'
 import { clientClosed } from '@/exchange/interruption.ts'
 import { CallerStream } from './caller-stream.ts'
 import { drain } from './drain.ts'
@@ -11,9 +11,6 @@ export const KEEPALIVE_MS = 15_000
 
 /** How much of an answer may be held back while its first output is waited for; more than this is let through. */
 const MAX_HELD_BYTES = 4 * 1024 * 1024
-
-/** How long an upstream may keep a finished answer's connection open: its end was read, and its usage is known. */
-const LAST_WORDS_MS = 5_000
 
 /** A caller who reads nothing for this long is taken to have left. */
 const READER_STALL_MS = 600_000

@@ -1,16 +1,17 @@
 import { GatewayError } from '@/errors/gateway-error.ts'
 import { freeBytes } from '@/exchange/admission/body.ts'
-import { notJson } from '@/exchange/attempt/answer-body.ts'
+import { type AnswerListener, notJson } from '@/exchange/attempt/answer-body.ts'
 import { faultInBody, judgeEarly } from '@/exchange/attempt/attempt.ts'
 import { freeSent, type Preparation } from '@/exchange/attempt/preparation.ts'
 import type { Try } from '@/exchange/attempt/routes.ts'
+import { Meter } from '@/exchange/billing/meter.ts'
 import type { Told } from '@/exchange/billing/used-up.ts'
 import type { Conversation } from '@/exchange/conversation.ts'
 import type { Codec, DecodeContext } from '@/formats/codec.ts'
 import { untoldOf } from '@/formats/untold.ts'
 import { collect } from '@/generation/collect.ts'
 import type { GenerationEvent } from '@/generation/event.ts'
-import { runMachine } from '@/generation/machine.ts'
+import { compose, runMachine, type StreamMachine } from '@/generation/machine.ts'
 import { replay } from '@/generation/replay.ts'
 import type { GenerationResponse } from '@/generation/response.ts'
 import type { Usage } from '@/generation/usage.ts'
@@ -18,6 +19,7 @@ import { withDigits } from '@/json/exact.ts'
 import { asArray, isJsonObject, type JsonObject, type JsonValue, parseJson } from '@/json/json.ts'
 import type { SseEvent } from '@/sse/event.ts'
 import { createSseParser } from '@/sse/parser.ts'
+import { formOf } from './answer-form.ts'
 import type { CallerAnswer } from './whole.ts'
 
 const utf8 = new TextDecoder()
@@ -31,6 +33,44 @@ export function answerReader({ prompt, reservation: { bill } }: Conversation) {
     const { body, untold, told, servedTier } = answer
     return { body, contentType: 'application/json', used: bill.usedUpWhole(told, servedTier), untold }
   }
+}
+
+/** Hears where an answer ends that comes as events, although nobody asked for a stream. */
+export function answerListener({ preparation }: { preparation: Heard }): AnswerListener {
+  return new EventListener(preparation)
+}
+
+/** What is known of an answer before it comes. */
+type Heard = Pick<Preparation, 'codec' | 'decodeContext'>
+
+class EventListener implements AnswerListener {
+  readonly #preparation: Heard
+  readonly #meter = new Meter()
+  #form: ReturnType<typeof formOf>
+  /** From bytes to the meter, once it is known that they are events. */
+  #events: StreamMachine<Uint8Array, GenerationEvent> | undefined
+
+  constructor(preparation: Heard) {
+    this.#preparation = preparation
+  }
+
+  get finished(): boolean {
+    return this.#meter.finished && this.#meter.error === undefined
+  }
+
+  get isConclusive(): boolean {
+    return this.#meter.isConclusive
+  }
+
+  hear(chunk: Uint8Array): void {
+    this.#form ??= formOf(chunk)
+    if (this.#form !== 'events') return
+    const { codec, decodeContext } = this.#preparation
+    this.#events ??= compose(createSseParser(), codec.createStreamDecoder(decodeContext))
+    this.#events.push(chunk, this.#observe)
+  }
+
+  readonly #observe = (event: GenerationEvent): void => this.#meter.observe(event)
 }
 
 /** An answer that the caller gets in one piece. */

@@ -1,3 +1,4 @@
+import type { AnswerListener } from '@/exchange/attempt/answer-body.ts'
 import { fetchWhole } from '@/exchange/attempt/attempt.ts'
 import { type Admitted, overCandidates, type Prepared, type Try } from '@/exchange/attempt/routes.ts'
 import { charge } from '@/exchange/billing/charge.ts'
@@ -21,20 +22,27 @@ export interface CallerAnswer {
 /**
  * Relays an answer in one piece: that of the first route that gives one. Calls `onEnd` once when there is an answer.
  * @param read takes in what an upstream answered, and throws what is wrong with it
+ * @param listen for answers that may say themselves where they end
  * @throws GatewayError when every route failed, or the caller left
  */
 export async function relayWhole<P extends Prepared>(
   admitted: Admitted<P>,
   read: (bytes: Uint8Array, headers: Headers, one: Try<P>) => CallerAnswer,
   onEnd: () => void,
+  listen?: (one: Try<P>) => AnswerListener,
 ): Promise<Response> {
   const { gateway, record, reservation } = admitted
   const { clock } = gateway
   const answer = await overCandidates(admitted, one =>
-    fetchWhole(admitted, one, (bytes, headers) => {
-      record.firstByteMs = clock.elapsed() - record.begunAt
-      return read(bytes, headers, one)
-    }),
+    fetchWhole(
+      admitted,
+      one,
+      (bytes, headers) => {
+        record.firstByteMs = clock.elapsed() - record.begunAt
+        return read(bytes, headers, one)
+      },
+      listen?.(one),
+    ),
   )
   record.losses = withUntold(record.losses, answer.untold)
   charge(record, answer.used, reservation.bill)

@@ -2,12 +2,16 @@ import { describe, expect, test } from 'bun:test'
 import { channelOf, routeOf } from '#tests/routing/channels.ts'
 import { type ManualClock, manualClock } from '#tests/support/manual-clock.ts'
 import { until } from '#tests/support/upstreams/upstream.ts'
+import { recording } from '#tests/transcripts/recording.ts'
 import { Deadlines } from '@/clock/deadlines.ts'
 import { GatewayError } from '@/errors/gateway-error.ts'
-import { readAnswer } from '@/exchange/attempt/answer-body.ts'
+import { type AnswerListener, readAnswer } from '@/exchange/attempt/answer-body.ts'
 import { send } from '@/exchange/attempt/attempt.ts'
 import { clientClosed } from '@/exchange/interruption.ts'
 import { passOf } from '@/exchange/pass.ts'
+import { answerListener } from '@/exchange/relay/whole-answer.ts'
+import { CODECS } from '@/formats/registry.ts'
+import { FORMATS } from '@/generation/format.ts'
 
 const NEVER = new Promise<void>(() => {})
 
@@ -40,12 +44,18 @@ function slowBody(reads: readonly string[], clock: ManualClock, eachMs: number, 
   return { stream, state }
 }
 
-function reading(reads: readonly string[], eachMs: number, headers: Record<string, string> = {}) {
+function reading(
+  reads: readonly string[],
+  eachMs: number,
+  headers: Record<string, string> = {},
+  listener?: AnswerListener,
+) {
   const clock = manualClock()
   const attempt = new AbortController()
   const deadlines = new Deadlines(clock)
   const { stream } = slowBody(reads, clock, eachMs, attempt)
-  const answer = readAnswer(new Response(stream, { headers }), { deadlines, idleMs: 120_000, attempt })
+  const response = new Response(stream, { headers })
+  const answer = readAnswer(response, { deadlines, idleMs: 120_000, attempt, listener })
   return { answer, attempt, clock }
 }
 
@@ -73,6 +83,53 @@ describe('a whole answer', () => {
     const { answer, attempt } = reading(['\n', '\n'], 121_000)
     await expect(answer).rejects.toThrow()
     expect(attempt.signal.reason).toMatchObject({ code: 'upstream_timeout', isStall: true })
+  })
+})
+
+describe.each(FORMATS)('an answer of %s that comes as events, though nobody asked for a stream', format => {
+  const text = recording(format, 'text').stream.toString()
+  const preparation = { codec: CODECS[format], decodeContext: { vendor: 'v', newId: () => 'id' } }
+  const listener = () => answerListener({ preparation })
+
+  test('is whole five seconds behind its end, though its connection stays open', async () => {
+    const half = text.length >> 1
+    const { answer, clock } = reading([text.slice(0, half), text.slice(half)], 0, {}, listener())
+    const begun = clock.elapsed()
+    await until(() => {
+      if (Bun.peek.status(answer) === 'pending') clock.advance(100)
+      return Bun.peek.status(answer) !== 'pending'
+    })
+    expect(Buffer.from(await answer).toString()).toBe(text)
+    expect(clock.elapsed() - begun).toBeGreaterThanOrEqual(5000)
+  })
+
+  test.each([
+    ['behind its end is whole', text.length, undefined],
+    ['before it is none', text.length >> 1, 'closed the connection before its answer was complete'],
+  ])('and whose connection breaks %s', async (_, length, error) => {
+    let isRead = false
+    const stream = new ReadableStream<Uint8Array>(
+      {
+        pull(controller) {
+          if (isRead) controller.error(new Error('ECONNRESET'))
+          else controller.enqueue(Buffer.from(text.slice(0, length)))
+          isRead = true
+        },
+      },
+      { highWaterMark: 0 },
+    )
+    const patience = { deadlines: new Deadlines(manualClock()), idleMs: 1000, attempt: new AbortController() }
+    const answer = readAnswer(new Response(stream), { ...patience, listener: listener() })
+    if (error === undefined) expect(Buffer.from(await answer).toString()).toBe(text)
+    else await expect(answer).rejects.toThrow(error)
+  })
+
+  test('is not waited for when its caller has left', async () => {
+    const heard = listener()
+    const { answer, attempt } = reading([text], 0, {}, heard)
+    await until(() => heard.finished)
+    attempt.abort(clientClosed())
+    await expect(answer).rejects.toThrow()
   })
 })
 

@@ -1,0 +1,23 @@
+/** `{` opens a whole answer or an error, `[` Gemini's array of either. */
+const OPENS_JSON = new Set([0x7b, 0x5b])
+
+/** The bytes of a BOM, which may come one by one. */
+const BOM = new Set([0xef, 0xbb, 0xbf])
+
+/** What may come before the first byte that tells. */
+const BLANK = new Set([0x20, 0x09, 0x0a, 0x0d, ...BOM])
+
+/**
+ * How an answer comes, by its first bytes and not by its content type, which upstreams name wrongly; undefined where they
+ * are blank.
+ */
+export function formOf(bytes: Uint8Array): 'json' | 'events' | undefined {
+  const first = bytes.find(byte => !BLANK.has(byte))
+  if (first === undefined) return undefined
+  return OPENS_JSON.has(first) ? 'json' : 'events'
+}
+
+/** Whether the byte is one of a BOM's. */
+export function isOfBom(byte: number): boolean {
+  return BOM.has(byte)
+}
