@@ -45,11 +45,7 @@ interface Exchange {
 }
 
 async function send(given: ClientCase): Promise<Exchange> {
-  const response = await fetch(gateway.url.replace(/\/$/, '') + given.path, {
-    method: 'POST',
-    headers: { ...given.headers, authorization: `Bearer ${gateway.key}` },
-    body: JSON.stringify(given.body),
-  })
+  const response = await gateway.post(given.path, given.body, given)
   const text = await response.text()
   const recording = gateway.simulator.simulator.recordings.all().at(-1)
   const sent = recording === undefined ? '{}' : Buffer.from(recording.bodyBase64, 'base64').toString()

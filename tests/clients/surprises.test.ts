@@ -14,17 +14,10 @@ beforeAll(async () => {
 afterAll(() => gateway.close())
 
 function post(path: string, body: JsonObject, headers: Record<string, string> = {}): Promise<Response> {
-  return fetch(gateway.url.replace(/\/$/, '') + path, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json', authorization: `Bearer ${gateway.key}`, ...headers },
-    body: JSON.stringify(body),
-  })
+  return gateway.post(path, body, { headers })
 }
 
-function lastBody(): JsonObject {
-  const recording = gateway.simulator.simulator.recordings.all().at(-1)
-  return parseObject(Buffer.from(recording?.bodyBase64 ?? '', 'base64').toString()) ?? {}
-}
+const lastBody = (): JsonObject => parseObject(gateway.lastSent()) ?? {}
 
 describe('a Gemini stream holds events of data and nothing else', () => {
   test.each(UPSTREAMS.flatMap(upstream => ['echo', 'reason', 'parallel'].map(model => [upstream, model])))(

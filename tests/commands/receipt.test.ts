@@ -49,10 +49,10 @@ async function run(...args: string[]): Promise<{ exitCode: number; out: string; 
 }
 
 async function ask(model: string): Promise<string> {
-  const response = await fetch(`${gateway.url}/v1/chat/completions`, {
-    method: 'POST',
-    headers: { authorization: `Bearer ${gateway.key}` },
-    body: JSON.stringify({ model, stream: true, messages: [{ role: 'user', content: 'hi' }] }),
+  const response = await gateway.post('/v1/chat/completions', {
+    model,
+    stream: true,
+    messages: [{ role: 'user', content: 'hi' }],
   })
   await response.text()
   await gateway.server.flush()

@@ -133,11 +133,11 @@ describe('the session cookie', () => {
     })
     const { secret } = await site.call(holder, 'POST /api/keys', { body: { name: 'k' } })
     await site.call(holder, 'DELETE /api/session', {})
-    const asked = await fetch(`${gateway.url}/v1/chat/completions`, {
-      method: 'POST',
-      headers: { authorization: `Bearer ${secret}`, 'content-type': 'application/json' },
-      body: '{"model":"chat/echo","messages":[{"role":"user","content":"secret"}]}',
-    })
+    const asked = await gateway.post(
+      '/v1/chat/completions',
+      '{"model":"chat/echo","messages":[{"role":"user","content":"secret"}]}',
+      { key: secret },
+    )
     await asked.text()
     await gateway.server.flush()
     await site.console.tail.poll()

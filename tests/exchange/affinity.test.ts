@@ -18,11 +18,7 @@ models:
 afterAll(() => gateway.close())
 
 async function ask(path: string, body: object): Promise<{ channel: string | null; id: string | undefined }> {
-  const response = await fetch(gateway.url + path, {
-    method: 'POST',
-    headers: { authorization: `Bearer ${gateway.key}`, 'content-type': 'application/json' },
-    body: JSON.stringify({ model: 'talk', ...body }),
-  })
+  const response = await gateway.post(path, { model: 'talk', ...body })
   expect(response.status).toBe(200)
   return {
     channel: response.headers.get('x-tollgate-channel'),

@@ -81,14 +81,10 @@ const SECOND_TURNS = {
 
 /** What Anthropic's API was sent. */
 async function sent({ path, body }: { path: string; body: object }): Promise<string> {
-  const response = await fetch(gateway.url + path, {
-    method: 'POST',
-    headers: { authorization: `Bearer ${gateway.key}`, 'content-type': 'application/json' },
-    body: JSON.stringify(body),
-  })
+  const response = await gateway.post(path, body)
   expect(response.status).toBe(200)
   await response.text()
-  return Buffer.from(gateway.simulator.simulator.recordings.all()[0]?.bodyBase64 ?? '', 'base64').toString()
+  return gateway.lastSent()
 }
 
 const marks = (body: string) => body.split('cache_control').length - 1

@@ -45,37 +45,37 @@ const SURFACES = [
   {
     name: 'chat',
     ask: (model: string, stream: boolean) =>
-      post('/v1/chat/completions', { model, stream, messages: [{ role: 'user', content: 'hi' }] }),
+      gateway.post('/v1/chat/completions', { model, stream, messages: [{ role: 'user', content: 'hi' }] }),
     known: '"code":"context_length_exceeded"',
   },
   {
     name: 'responses',
-    ask: (model: string, stream: boolean) => post('/v1/responses', { model, stream, input: 'hi' }),
+    ask: (model: string, stream: boolean) => gateway.post('/v1/responses', { model, stream, input: 'hi' }),
     known: '"code":"context_length_exceeded"',
   },
   {
     name: 'messages',
     ask: (model: string, stream: boolean) =>
-      post('/v1/messages', { model, stream, max_tokens: 9, messages: [{ role: 'user', content: 'hi' }] }),
+      gateway.post('/v1/messages', {
+        model,
+        stream,
+        max_tokens: 9,
+        messages: [{ role: 'user', content: 'hi' }],
+      }),
     known: '"message":"prompt is too long: ',
   },
   {
     name: 'gemini',
     ask: (model: string, stream: boolean) =>
-      post(`/v1beta/models/${model}:${stream ? 'streamGenerateContent?alt=sse' : 'generateContent'}`, {
-        contents: [{ role: 'user', parts: [{ text: 'hi' }] }],
-      }),
+      gateway.post(
+        `/v1beta/models/${model}:${stream ? 'streamGenerateContent?alt=sse' : 'generateContent'}`,
+        {
+          contents: [{ role: 'user', parts: [{ text: 'hi' }] }],
+        },
+      ),
     known: 'exceeds the maximum number of tokens allowed',
   },
 ]
-
-function post(path: string, body: object): Promise<Response> {
-  return fetch(gateway.url + path, {
-    method: 'POST',
-    headers: { authorization: `Bearer ${gateway.key}`, 'content-type': 'application/json' },
-    body: JSON.stringify(body),
-  })
-}
 
 describe.each(SURFACES)('a prompt that is too long, called as $name', ({ ask, known }) => {
   test.each(Object.entries(COMPLAINTS))(

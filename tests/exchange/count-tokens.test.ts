@@ -38,11 +38,7 @@ const SURFACES = Object.keys(ASK) as Surface[]
 const COUNTING = ['responses', 'messages', 'gemini'] as const
 
 function ask(gateway: TestGateway, surface: Surface, model: string, body?: object): Promise<Response> {
-  return fetch(gateway.url + ASK[surface].path(model), {
-    method: 'POST',
-    headers: { authorization: `Bearer ${gateway.key}`, 'content-type': 'application/json' },
-    body: JSON.stringify(body ?? ASK[surface].body(model)),
-  })
+  return gateway.post(ASK[surface].path(model), body ?? ASK[surface].body(model))
 }
 
 async function tokensOf(surface: Surface, response: Response): Promise<unknown> {

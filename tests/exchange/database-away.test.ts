@@ -17,11 +17,7 @@ test.each(CALLS)(
   async (path, body) => {
     const { authenticate } = gateway.server.gateway
     gateway.server.gateway.authenticate = () => Promise.reject(new Error('write CONNECTION_CLOSED'))
-    const response = await fetch(`${gateway.url}${path}`, {
-      method: 'POST',
-      headers: { authorization: `Bearer ${gateway.key}` },
-      body: JSON.stringify(body),
-    })
+    const response = await gateway.post(path, body)
     gateway.server.gateway.authenticate = authenticate
     expect(response.status).toBe(503)
     expect(Number(response.headers.get('retry-after'))).toBeGreaterThan(0)

@@ -38,11 +38,11 @@ afterAll(async () => {
 })
 
 function ask(stream: boolean, key = gateway.key): Promise<Response> {
-  return fetch(`${gateway.url}/v1/chat/completions`, {
-    method: 'POST',
-    headers: { authorization: `Bearer ${key}` },
-    body: JSON.stringify({ model: 'chat/echo', stream, messages: [{ role: 'user', content: 'hi' }] }),
-  })
+  return gateway.post(
+    '/v1/chat/completions',
+    { model: 'chat/echo', stream, messages: [{ role: 'user', content: 'hi' }] },
+    { key },
+  )
 }
 
 /** An account of which nothing bad is known. */
@@ -171,8 +171,8 @@ test('an answer that flows while its hold is refused costs nothing, and its rece
   flowing = undefined
   gateway.server.gateway.ledger = real
 
-  await until(async () => (await gateway.exchanges()).at(-1)?.['status'] === 401)
-  expect((await gateway.exchanges()).at(-1)).toMatchObject({
+  await until(async () => (await gateway.lastExchange())['status'] === 401)
+  expect(await gateway.lastExchange()).toMatchObject({
     account_id: BigInt(accountId),
     cost_nano: null,
     usage_source: 'missing',

@@ -60,11 +60,7 @@ describe.each(PAIRS)(
       answer = ANSWERS[served]
       upstream.seen.length = 0
       const { path, body } = REQUESTS[caller](`${served}/echo`, stream)
-      const response = await fetch(gateway.url + path, {
-        method: 'POST',
-        headers: { authorization: `Bearer ${gateway.key}`, 'content-type': 'application/json' },
-        body,
-      })
+      const response = await gateway.post(path, body)
       const [told, sent] = [await response.text(), new TextDecoder().decode(upstream.seen[0]?.body)]
       expect(response.status).toBe(200)
       // Once in the call, once in its result.

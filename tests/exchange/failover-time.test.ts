@@ -38,11 +38,10 @@ test.each([
   [MAX_FAILOVER_MS, 502],
 ])('a failure after %d ms ends in %d: later than five minutes nobody else is asked', async (ms, status) => {
   takesMs = ms
-  const response = await fetch(`${gateway.url}/v1/chat/completions`, {
-    method: 'POST',
-    headers: { authorization: `Bearer ${gateway.key}`, 'content-type': 'application/json' },
-    body: `{"model":"pair","messages":[{"role":"user","content":"after ${ms}"}]}`,
-  })
+  const response = await gateway.post(
+    '/v1/chat/completions',
+    `{"model":"pair","messages":[{"role":"user","content":"after ${ms}"}]}`,
+  )
   expect(response.status).toBe(status)
   expect(good.seen).toHaveLength(1)
 })

@@ -62,16 +62,7 @@ function post(model: string, stream: boolean, text = `hi ${round}`, signal?: Abo
 }
 
 function send(body: string, signal?: AbortSignal): Promise<Response> {
-  return fetch(`${gateway.url}/v1/chat/completions`, {
-    method: 'POST',
-    headers: { authorization: `Bearer ${gateway.key}`, 'content-type': 'application/json' },
-    body,
-    ...(signal && { signal }),
-  })
-}
-
-async function lastExchange(): Promise<Record<string, unknown>> {
-  return (await gateway.exchanges()).at(-1) ?? {}
+  return gateway.post('/v1/chat/completions', body, { signal })
 }
 
 afterEach(() => {
@@ -107,7 +98,7 @@ describe('what goes wrong before any output', () => {
         const text = await response.text()
         expect(text).toContain('two')
         expect(text).not.toContain('"error"')
-        expect(await lastExchange()).toMatchObject({
+        expect(await gateway.lastExchange()).toMatchObject({
           attempts: 2,
           channel: `b-${round}`,
           end_state: 'complete',
@@ -216,7 +207,11 @@ models:
     const response = await post(await twoChannels({ alone: true }), true)
     expect(response.status).toBe(502)
     expect(response.headers.get('x-should-retry')).toBe('false')
-    expect(await lastExchange()).toMatchObject({ attempts: 1, end_state: 'upstream_error', cost_nano: null })
+    expect(await gateway.lastExchange()).toMatchObject({
+      attempts: 1,
+      end_state: 'upstream_error',
+      cost_nano: null,
+    })
   })
 })
 
@@ -271,7 +266,7 @@ describe('what the breakers count', () => {
     await begun.promise
     caller.abort()
     await answer
-    await until(async () => (await lastExchange())['end_state'] === 'client_gone')
+    await until(async () => (await gateway.lastExchange())['end_state'] === 'client_gone')
     const shown = gateway.server.channelHealth().find(({ channel }) => channel === `a-${round}`)
     expect(shown?.breaker).toMatchObject({ succeeded: 0, failed: 0 })
     turn.mockRestore()

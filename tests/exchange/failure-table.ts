@@ -1,4 +1,4 @@
-import { startTestGateway } from '#tests/support/gateway/gateway.ts'
+import { startTestGateway, type TestGateway } from '#tests/support/gateway/gateway.ts'
 import { type RawRequest, rawUpstream } from '#tests/support/upstreams/raw-upstream.ts'
 import { eventStream, fedStream, type Script, scriptedUpstream } from '#tests/support/upstreams/upstream.ts'
 
@@ -182,7 +182,7 @@ models:
       const [firstBefore, secondBefore] = asked()
       const caller = await call(gateway, model)
       const [firstAfter, secondAfter] = asked()
-      const exchange = (await gateway.exchanges()).at(-1) ?? {}
+      const exchange = await gateway.lastExchange()
       return {
         caller,
         asked: [firstAfter - firstBefore, secondAfter - secondBefore],
@@ -197,12 +197,11 @@ models:
   }
 }
 
-async function call(gateway: { url: string; key: string }, model: string): Promise<string> {
-  const response = await fetch(`${gateway.url}/v1/chat/completions`, {
-    method: 'POST',
-    headers: { authorization: `Bearer ${gateway.key}`, 'content-type': 'application/json' },
-    body: `{"model":"${model}","stream":true,"messages":[{"role":"user","content":"hi ${model}"}]}`,
-  })
+async function call(gateway: TestGateway, model: string): Promise<string> {
+  const response = await gateway.post(
+    '/v1/chat/completions',
+    `{"model":"${model}","stream":true,"messages":[{"role":"user","content":"hi ${model}"}]}`,
+  )
   const text = await response.text()
   if (response.status !== 200) return `${response.status} ${/"code":"(\w+)"/.exec(text)?.[1]}`
   if (text.includes('"error"')) return text.includes('two') ? 'SPLICED' : '200, then an error'

@@ -62,12 +62,7 @@ test.each<[string, { path: string; body: object; headers?: Record<string, string
   const payer = await openPayer(gateway.database)
   await gateway.keys.changeKeyLimits(payer.keyId, { concurrentRequests: 1 })
   const ask = (called: { path: string; body: object }, signal?: AbortSignal) =>
-    fetch(gateway.url + called.path, {
-      method: 'POST',
-      headers: { authorization: `Bearer ${payer.key}`, 'content-type': 'application/json', ...headers },
-      body: JSON.stringify(called.body),
-      ...(signal === undefined ? {} : { signal }),
-    })
+    gateway.post(called.path, called.body, { key: payer.key, headers, signal })
   upstream.answer = script
   const leaving = new AbortController()
   const before = upstream.seen.length

@@ -15,12 +15,7 @@ const callers = Object.keys(CALLERS) as Caller[]
 
 function ask(caller: Caller, stream: boolean, signal?: AbortSignal, model = 'chat/echo'): Promise<Response> {
   const messages = [{ role: 'user', content: 'hi' }]
-  return fetch(gateway.url + CALLERS[caller], {
-    method: 'POST',
-    headers: { authorization: `Bearer ${gateway.key}`, 'content-type': 'application/json' },
-    body: JSON.stringify({ model, max_tokens: 10, stream, messages }),
-    ...(signal === undefined ? {} : { signal }),
-  })
+  return gateway.post(CALLERS[caller], { model, max_tokens: 10, stream, messages }, { signal })
 }
 
 const CHUNKS = [
@@ -220,13 +215,13 @@ describe('edge 89: a caller who', () => {
       abort.abort()
       await call.catch(() => undefined)
       await until(() => upstream.aborted > aborted)
-      await until(async () => (await gateway.exchanges()).at(-1)?.['end_state'] === 'client_gone')
+      await until(async () => (await gateway.lastExchange())['end_state'] === 'client_gone')
     }
     upstream.answer = () => eventStream(STREAM)
     const abort = new AbortController()
     await (await ask('messages', true, abort.signal)).text()
     abort.abort()
-    await until(async () => (await gateway.exchanges()).at(-1)?.['end_state'] === 'complete')
+    await until(async () => (await gateway.lastExchange())['end_state'] === 'complete')
   })
 
   test('reads slowly holds the upstream back, and still gets everything', async () => {

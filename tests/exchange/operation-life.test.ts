@@ -59,8 +59,6 @@ const call = (kind: keyof typeof CALLS, model: string, init: RequestInit = {}) =
 /** JSON of a test's own making, to look anywhere into. */
 const jsonOf = async (response: Response) => JSON.parse(await response.text())
 
-const lastExchange = async () => (await gateway.exchanges()).at(-1)
-
 const holds = async () => (await gateway.database.sql`select * from hold`).length
 
 /** How long the upstream keeps the connection of a caller who leaves now, in ms. */
@@ -101,8 +99,8 @@ describe('a caller who leaves', () => {
         return ms
       }
       expect(await least(100, leave)).toBeLessThan(100)
-      await until(async () => (await lastExchange())?.['end_state'] === 'client_gone')
-      expect(await lastExchange()).toMatchObject({ status: 499, cost_nano: null })
+      await until(async () => (await gateway.lastExchange())?.['end_state'] === 'client_gone')
+      expect(await gateway.lastExchange()).toMatchObject({ status: 499, cost_nano: null })
       await until(async () => (await holds()) === 0)
     },
   )
@@ -118,8 +116,8 @@ describe('a caller who leaves', () => {
       return untilAborted(abort)
     }
     expect(await least(100, leave)).toBeLessThan(100)
-    await until(async () => (await lastExchange())?.['end_state'] === 'client_gone')
-    expect(await lastExchange()).toMatchObject({ status: 499, usage_source: 'estimated' })
+    await until(async () => (await gateway.lastExchange())?.['end_state'] === 'client_gone')
+    expect(await gateway.lastExchange()).toMatchObject({ status: 499, usage_source: 'estimated' })
     await until(async () => (await holds()) === 0)
   })
 })
@@ -135,7 +133,7 @@ describe('an upstream that fails', () => {
     answer = ({ path }) => (path.startsWith('/one') ? failing() : Response.json(EMBEDDING))
     const response = await call('whole', 'two')
     expect(response.status).toBe(200)
-    expect(await lastExchange()).toMatchObject({ channel: 'two', cost_nano: 3000n })
+    expect(await gateway.lastExchange()).toMatchObject({ channel: 'two', cost_nano: 3000n })
   })
 
   test('a stream that fails before its first output gives way as well', async () => {
@@ -145,7 +143,7 @@ describe('an upstream that fails', () => {
         : eventStream('data: {"type":"image_generation.completed","b64_json":"AA==","size":"1024x1024"}\n\n')
     const response = await call('stream', 'two')
     expect(await response.text()).toContain('image_generation.completed')
-    expect(await lastExchange()).toMatchObject({ channel: 'two', end_state: 'complete' })
+    expect(await gateway.lastExchange()).toMatchObject({ channel: 'two', end_state: 'complete' })
   })
 
   test("the upstream's complaint about the request comes back with its status, and is free", async () => {
@@ -159,7 +157,7 @@ describe('an upstream that fails', () => {
       code: 'x',
     })
     expect(upstream.seen).toHaveLength(1)
-    expect(await lastExchange()).toMatchObject({ cost_nano: null, end_state: 'upstream_error' })
+    expect(await gateway.lastExchange()).toMatchObject({ cost_nano: null, end_state: 'upstream_error' })
   })
 })
 
@@ -179,11 +177,7 @@ test('while the process drains, nothing new is begun', async () => {
 
 test('the receipt of an image says what it was made of, and the audit agrees with all of them', async () => {
   answer = () => Response.json(IMAGE)
-  const response = await fetch(`${gateway.url}/v1/images/generations`, {
-    method: 'POST',
-    headers: { authorization: `Bearer ${gateway.key}`, 'content-type': 'application/json' },
-    body: JSON.stringify({ model: 'one', prompt: 'four' }),
-  })
+  const response = await gateway.post('/v1/images/generations', { model: 'one', prompt: 'four' })
   // One token of text at 1 a million, one image at 0.04.
   expect(response.headers.get('x-tollgate-cost')).toBe('0.040001000')
   await gateway.exchanges()
@@ -210,11 +204,7 @@ test('with an Idempotency-Key an edit runs once and is billed once, whatever bou
     form.append('image', new File([new Uint8Array(100_000).fill(3)], 'a.png', { type: 'image/png' }))
     form.append('model', 'one')
     form.append('prompt', 'x')
-    return fetch(`${gateway.url}/v1/images/edits`, {
-      method: 'POST',
-      headers: { authorization: `Bearer ${gateway.key}`, 'idempotency-key': 'edit-1' },
-      body: form,
-    })
+    return gateway.post('/v1/images/edits', form, { headers: { 'idempotency-key': 'edit-1' } })
   }
   const charges = async () => {
     await gateway.exchanges()

@@ -11,11 +11,7 @@ const { gateway, upstream } = await scriptedGateway({
 })
 
 function post(path: string, body: string, headers: Record<string, string> = {}): Promise<Response> {
-  return fetch(gateway.url + path, {
-    method: 'POST',
-    headers: { authorization: `Bearer ${gateway.key}`, 'content-type': 'application/json', ...headers },
-    body,
-  })
+  return gateway.post(path, body, { headers })
 }
 
 function lastBody(): string {
@@ -219,7 +215,7 @@ describe('the answer on its way down', () => {
     upstream.answer = () => eventStream(inPieces(() => 3))
     const response = await post('/v1/chat/completions', '{"model":"same","stream":true,"messages":[]}')
     expect(await response.text()).toBe(STREAM.filter(event => !event.includes('"usage"')).join(''))
-    const last = (await gateway.exchanges()).at(-1)
+    const last = await gateway.lastExchange()
     expect(last).toMatchObject({
       input_uncached: 7n,
       output_text: 2n,
@@ -297,7 +293,7 @@ describe('the answer on its way down', () => {
           '{"model":"same","stream":true,"messages":[],"stream_options":{"include_usage":true}}',
         )
         expect(await response.text()).toBe(expected)
-        expect((await gateway.exchanges()).at(-1)).toMatchObject({ end_state: 'complete' })
+        expect(await gateway.lastExchange()).toMatchObject({ end_state: 'complete' })
       }
     })
 

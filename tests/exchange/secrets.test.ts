@@ -38,16 +38,16 @@ test.each<[string, Script]>([
     ['/v1/messages', false],
     ['/v1/messages', true],
   ] as const) {
-    const response = await fetch(`${gateway.url}${path}`, {
-      method: 'POST',
-      headers: { authorization: `Bearer ${gateway.key}`, cookie: 'session=caller-session-cookie' },
-      body: JSON.stringify({
+    const response = await gateway.post(
+      path,
+      {
         model: 'chat/echo',
         stream,
         max_tokens: 9,
         messages: [{ role: 'user', content: 'hi' }],
-      }),
-    })
+      },
+      { headers: { cookie: 'session=caller-session-cookie' } },
+    )
     told += `${JSON.stringify([...response.headers])}${await response.text()}`
   }
   const seen = upstream.seen.at(-1)

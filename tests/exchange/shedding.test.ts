@@ -73,11 +73,10 @@ test('a body that is still on its way is not waited for', async () => {
 })
 
 test('a stream that runs goes on to its end', async () => {
-  const response = await fetch(`${gateway.url}/v1/chat/completions`, {
-    method: 'POST',
-    headers: { authorization: `Bearer ${gateway.key}` },
-    body: '{"model":"paced","stream":true,"messages":[{"role":"user","content":"hi"}]}',
-  })
+  const response = await gateway.post(
+    '/v1/chat/completions',
+    '{"model":"paced","stream":true,"messages":[{"role":"user","content":"hi"}]}',
+  )
   expect(response.status).toBe(200)
   expect(await overloaded(() => response.text())).toEndWith('data: [DONE]\n\n')
 })

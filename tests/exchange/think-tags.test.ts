@@ -46,11 +46,7 @@ function streamed(): string {
 }
 
 async function ask(path: string, body: object): Promise<string> {
-  const response = await fetch(gateway.url + path, {
-    method: 'POST',
-    headers: { authorization: `Bearer ${gateway.key}`, 'content-type': 'application/json' },
-    body: JSON.stringify({ model: 'open', max_tokens: 2000, ...body }),
-  })
+  const response = await gateway.post(path, { model: 'open', max_tokens: 2000, ...body })
   expect(response.status).toBe(200)
   return response.text()
 }

@@ -28,14 +28,6 @@ interface Counted {
   usage: { input_tokens: number; output_tokens: number }
 }
 
-async function ask(path: string, body: object): Promise<Response> {
-  return fetch(gateway.url + path, {
-    method: 'POST',
-    headers: { authorization: `Bearer ${gateway.key}`, 'content-type': 'application/json' },
-    body: JSON.stringify(body),
-  })
-}
-
 /** The stored result of the exchange that was just made. */
 async function storedOf(response: Response): Promise<Record<string, unknown>> {
   const id = response.headers.get('x-request-id')
@@ -50,7 +42,7 @@ describe('an answer whose upstream says nothing of what it used', () => {
     'streams to Messages with the figure that is charged (%s)',
     async way => {
       upstream.answer = answers[way]
-      const response = await ask('/v1/messages', { ...asked, stream: true })
+      const response = await gateway.post('/v1/messages', { ...asked, stream: true })
       const text = await response.text()
       const delta = text.split('\n').find(line => line.startsWith('data: {"type":"message_delta"')) ?? ''
       const { usage }: Counted = JSON.parse(delta.slice('data: '.length))
@@ -67,7 +59,7 @@ describe('an answer whose upstream says nothing of what it used', () => {
     'comes whole to Messages with the figure that is charged (%s)',
     async way => {
       upstream.answer = answers[way]
-      const response = await ask('/v1/messages', asked)
+      const response = await gateway.post('/v1/messages', asked)
       const { usage } = (await response.json()) as Counted
       const row = await storedOf(response)
       expect(row['usage_source']).toBe('estimated')
@@ -80,17 +72,17 @@ describe('an answer whose upstream says nothing of what it used', () => {
 
   test('is told as unknown where the format can say so', async () => {
     upstream.answer = answers.whole
-    const responses = await ask('/v1/responses', { model: 'chat/echo', input: 'hi' })
+    const responses = await gateway.post('/v1/responses', { model: 'chat/echo', input: 'hi' })
     expect(await responses.json()).toMatchObject({ usage: null })
     const contents = [{ role: 'user', parts: [{ text: 'hi' }] }]
-    const gemini = await ask('/v1beta/models/chat/echo:generateContent', { contents })
+    const gemini = await gateway.post('/v1beta/models/chat/echo:generateContent', { contents })
     expect(await gemini.json()).not.toHaveProperty('usageMetadata')
   })
 
   test('that failed has none', async () => {
     upstream.answer = () =>
       eventStream(`data: ${JSON.stringify({ choices: [{ index: 0, delta: { content: TEXT } }] })}\n\n`)
-    const text = await (await ask('/v1/messages', { ...asked, stream: true })).text()
+    const text = await (await gateway.post('/v1/messages', { ...asked, stream: true })).text()
     expect(text).toContain('event: error')
     expect(text).not.toContain('message_delta')
   })
@@ -137,7 +129,7 @@ describe('an answer that ends at a stop sequence which its upstream could not be
     ],
   ])('tells a caller of %s the figure that is charged', async (_caller, path, body, figures) => {
     upstream.answer = endless
-    const response = await ask(path, body)
+    const response = await gateway.post(path, body)
     const text = await response.text()
     expect(text).not.toContain('and more')
     const row = await storedOf(response)

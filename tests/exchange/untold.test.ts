@@ -37,11 +37,7 @@ const answers = {
 }
 
 async function ask(path: string, body: object): Promise<Response> {
-  return fetch(gateway.url + path, {
-    method: 'POST',
-    headers: { authorization: `Bearer ${gateway.key}`, 'content-type': 'application/json' },
-    body: JSON.stringify({ model: 'messages/echo', max_tokens: 2000, ...body }),
-  })
+  return gateway.post(path, { model: 'messages/echo', max_tokens: 2000, ...body })
 }
 
 async function storedLosses(response: Response): Promise<unknown> {

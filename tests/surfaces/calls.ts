@@ -43,15 +43,7 @@ export interface CallOptions {
 
 export function call(gateway: TestGateway, surface: Surface, options: CallOptions = {}): Promise<Response> {
   const model = options.model ?? `${surface}/echo`
-  return fetch(gateway.url + CALLS[surface].path(model), {
-    method: 'POST',
-    headers: {
-      authorization: `Bearer ${options.key ?? gateway.key}`,
-      'content-type': 'application/json',
-      ...options.headers,
-    },
-    body: options.body ?? JSON.stringify(CALLS[surface].body(model)),
-  })
+  return gateway.post(CALLS[surface].path(model), options.body ?? CALLS[surface].body(model), options)
 }
 
 /** What an error is, whichever way a surface spells it. */

@@ -35,11 +35,7 @@ afterAll(() => gateway.close())
 function callStreamed(surface: Surface, model: string): Promise<Response> {
   const path = CALLS[surface].path(model).replace(':generateContent', ':streamGenerateContent?alt=sse')
   const body = CALLS[surface].body(model)
-  return fetch(gateway.url + path, {
-    method: 'POST',
-    headers: { authorization: `Bearer ${gateway.key}` },
-    body: JSON.stringify(surface === 'gemini' ? body : { ...body, stream: true }),
-  })
+  return gateway.post(path, surface === 'gemini' ? body : { ...body, stream: true })
 }
 
 describe.each(SURFACES.flatMap(surface => SURFACES.map(upstream => [surface, upstream] as const)))(

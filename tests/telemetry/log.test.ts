@@ -110,10 +110,10 @@ describe('the line of an exchange', () => {
   afterAll(() => gateway.close())
 
   async function lineOf(model: string, body: object = {}): Promise<Record<string, unknown>> {
-    const response = await fetch(`${gateway.url}/v1/chat/completions`, {
-      method: 'POST',
-      headers: { authorization: `Bearer ${gateway.key}` },
-      body: JSON.stringify({ model, messages: [{ role: 'user', content: 'a private matter' }], ...body }),
+    const response = await gateway.post('/v1/chat/completions', {
+      model,
+      messages: [{ role: 'user', content: 'a private matter' }],
+      ...body,
     })
     await response.text().catch(() => '')
     const id = response.headers.get('x-request-id') ?? ''

@@ -65,10 +65,9 @@ describe('what a gateway counts', () => {
   }
 
   async function ask(model: string): Promise<void> {
-    const response = await fetch(`${gateway.url}/v1/chat/completions`, {
-      method: 'POST',
-      headers: { authorization: `Bearer ${gateway.key}` },
-      body: JSON.stringify({ model, messages: [{ role: 'user', content: 'hi' }] }),
+    const response = await gateway.post('/v1/chat/completions', {
+      model,
+      messages: [{ role: 'user', content: 'hi' }],
     })
     await response.arrayBuffer()
   }

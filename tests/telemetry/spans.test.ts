@@ -31,11 +31,11 @@ beforeAll(async () => {
 afterAll(() => collector.stop(true))
 
 function ask(model: string, headers: Record<string, string> = {}): Promise<Response> {
-  return fetch(`${gateway.url}/v1/chat/completions`, {
-    method: 'POST',
-    headers: { authorization: `Bearer ${gateway.key}`, ...headers },
-    body: JSON.stringify({ model, messages: [{ role: 'user', content: SECRET_TEXT }] }),
-  })
+  return gateway.post(
+    '/v1/chat/completions',
+    { model, messages: [{ role: 'user', content: SECRET_TEXT }] },
+    { headers },
+  )
 }
 
 function spans(): JsonObject[] {

@@ -130,11 +130,11 @@ beforeAll(async () => {
   victim = await site.signUp('victim@example.com')
   const { key, secret } = await site.call(victim, 'POST /api/keys', { body: { name: 'key-of-the-victim' } })
   victimKeyId = key.id
-  const answer = await fetch(`${gateway.url}/v1/chat/completions`, {
-    method: 'POST',
-    headers: { authorization: `Bearer ${secret}`, 'content-type': 'application/json' },
-    body: '{"model":"chat/echo","messages":[{"role":"user","content":"mine"}]}',
-  })
+  const answer = await gateway.post(
+    '/v1/chat/completions',
+    '{"model":"chat/echo","messages":[{"role":"user","content":"mine"}]}',
+    { key: secret },
+  )
   victimRequest = answer.headers.get('x-request-id') ?? ''
   await answer.text()
   await gateway.server.flush()

@@ -111,11 +111,11 @@ describe('an act on an account is in the log with what was before and after', ()
   test('a refund of a request, once for each that is asked for, and of no more than it was charged', async () => {
     const holder = await site.signUp('refunded@example.com')
     const { secret } = await site.call(holder, 'POST /api/keys', { body: { name: 'k' } })
-    const answer = await fetch(`${gateway.url}/v1/chat/completions`, {
-      method: 'POST',
-      headers: { authorization: `Bearer ${secret}`, 'content-type': 'application/json' },
-      body: '{"model":"messages/echo","messages":[{"role":"user","content":"in vain"}]}',
-    })
+    const answer = await gateway.post(
+      '/v1/chat/completions',
+      '{"model":"messages/echo","messages":[{"role":"user","content":"in vain"}]}',
+      { key: secret },
+    )
     await answer.text()
     await gateway.server.flush()
     const request = answer.headers.get('x-request-id') ?? ''
@@ -271,11 +271,10 @@ describe('a channel', () => {
     }
     await site.call(owner, 'POST /api/admin/models', { body: model })
     await gateway.server.reloadCatalog()
-    const answer = await fetch(`${gateway.url}/v1/chat/completions`, {
-      method: 'POST',
-      headers: { authorization: `Bearer ${gateway.key}` },
-      body: '{"model":"mine/echo","messages":[{"role":"user","content":"hi"}]}',
-    })
+    const answer = await gateway.post(
+      '/v1/chat/completions',
+      '{"model":"mine/echo","messages":[{"role":"user","content":"hi"}]}',
+    )
     expect(answer.status).toBe(200)
     const everything: string[] = []
     for (const name of [
@@ -497,11 +496,10 @@ describe('of two administrators who change one thing', () => {
 describe('a price', () => {
   test('is previewed with its jumps and what the last month would have cost, and nothing is written', async () => {
     const params = { id: 'chat/echo' }
-    const answer = await fetch(`${gateway.url}/v1/chat/completions`, {
-      method: 'POST',
-      headers: { authorization: `Bearer ${gateway.key}` },
-      body: '{"model":"chat/echo","messages":[{"role":"user","content":"hi"}]}',
-    })
+    const answer = await gateway.post(
+      '/v1/chat/completions',
+      '{"model":"chat/echo","messages":[{"role":"user","content":"hi"}]}',
+    )
     await answer.text()
     await gateway.server.flush()
     const preview = await site.call(owner, 'POST /api/admin/models/:id/preview', {

@@ -32,11 +32,11 @@ async function signIn({ email }: Visitor): Promise<number> {
 }
 
 function ask(key: string): Promise<Response> {
-  return fetch(`${gateway.url}/v1/chat/completions`, {
-    method: 'POST',
-    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
-    body: '{"model":"chat/echo","messages":[{"role":"user","content":"hello"}]}',
-  })
+  return gateway.post(
+    '/v1/chat/completions',
+    '{"model":"chat/echo","messages":[{"role":"user","content":"hello"}]}',
+    { key },
+  )
 }
 
 async function lastAct() {

@@ -17,11 +17,11 @@ afterAll(async () => {
 })
 
 async function ask(key: string, model = 'chat/echo', prompt = 'Hello there'): Promise<string> {
-  const response = await fetch(`${gateway.url}/v1/chat/completions`, {
-    method: 'POST',
-    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
-    body: JSON.stringify({ model, messages: [{ role: 'user', content: prompt }] }),
-  })
+  const response = await gateway.post(
+    '/v1/chat/completions',
+    { model, messages: [{ role: 'user', content: prompt }] },
+    { key },
+  )
   await response.text()
   return response.headers.get('x-request-id') ?? ''
 }

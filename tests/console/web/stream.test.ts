@@ -85,11 +85,7 @@ describe('against the gateway itself', () => {
         message: 'Hello, Tollgate!',
         maxTokens: 64,
       }
-      const response = await fetch(gateway.url + PATHS[surface], {
-        method: 'POST',
-        headers: { authorization: `Bearer ${gateway.key}`, 'content-type': 'application/json' },
-        body: JSON.stringify(requestBody(surface, prompt)),
-      })
+      const response = await gateway.post(PATHS[surface], requestBody(surface, prompt))
       expect(response.status).toBe(200)
       let text = ''
       if (response.body === null) throw new Error('there is no body')

@@ -48,12 +48,11 @@ type Surface = keyof typeof CALLS
 const surfaces = Object.keys(CALLS) as Surface[]
 
 function call(surface: Surface, key: string, model = 'echo', signal?: AbortSignal): Promise<Response> {
-  return fetch(gateway.url + CALLS[surface].path.replace('MODEL', model), {
-    method: 'POST',
-    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
-    body: CALLS[surface].body.replace('MODEL', model),
-    ...(signal === undefined ? {} : { signal }),
-  })
+  return gateway.post(
+    CALLS[surface].path.replace('MODEL', model),
+    CALLS[surface].body.replace('MODEL', model),
+    { key, signal },
+  )
 }
 
 const RATE_ERRORS = {
@@ -124,11 +123,7 @@ test('a request that is refused for want of money counts against no limit', asyn
 
 test('a request that states no output limit fits a small bucket, until its tokens are used', async () => {
   const ask = (key: string, model: string) =>
-    fetch(`${gateway.url}/v1/chat/completions`, {
-      method: 'POST',
-      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
-      body: JSON.stringify({ model, messages: [{ role: 'user', content: 'hi' }] }),
-    })
+    gateway.post('/v1/chat/completions', { model, messages: [{ role: 'user', content: 'hi' }] }, { key })
   const key = await limited({ tokensPerMinute: 100 })
   for (let n = 0; n < 5; n += 1) expect((await ask(key, 'chat/echo')).status).toBe(200)
   expect((await ask(key, 'chat/long-200')).status).toBe(200)

@@ -77,14 +77,7 @@ const editing = (model: string) => {
 /** What a vendor is asked for, or the code of the refusal before it is. */
 async function ask({ path, body }: { path: string; body: object }, key: string) {
   const before = upstream.seen.length
-  const response = await fetch(gateway.url + path, {
-    method: 'POST',
-    headers: {
-      authorization: `Bearer ${key}`,
-      ...(body instanceof FormData ? {} : { 'content-type': 'application/json' }),
-    },
-    body: body instanceof FormData ? body : JSON.stringify(body),
-  })
+  const response = await gateway.post(path, body, { key })
   const { error } = JSON.parse(await response.text())
   return upstream.seen.length > before ? 'asked' : error.code
 }

@@ -33,7 +33,7 @@ const IMAGE = 'http://public.example/a.png'
 const DOCUMENT = 'https://public.example/a.pdf'
 
 function withImage(model: string, ...urls: string[]) {
-  return post('/v1/chat/completions', {
+  return gateway.post('/v1/chat/completions', {
     model,
     max_tokens: 100,
     messages: [
@@ -49,7 +49,7 @@ function withImage(model: string, ...urls: string[]) {
 }
 
 function withDocument(model: string) {
-  return post('/v1/messages', {
+  return gateway.post('/v1/messages', {
     model,
     max_tokens: 100,
     messages: [
@@ -62,20 +62,6 @@ function withDocument(model: string) {
       },
     ],
   })
-}
-
-function post(path: string, body: unknown): Promise<Response> {
-  return fetch(gateway.url + path, {
-    method: 'POST',
-    headers: { authorization: `Bearer ${gateway.key}`, 'content-type': 'application/json' },
-    body: JSON.stringify(body),
-  })
-}
-
-/** The body that the upstream was sent last. */
-function sent(): string {
-  const recording = gateway.simulator.simulator.recordings.all().at(-1)
-  return Buffer.from(recording?.bodyBase64 ?? '', 'base64').toString()
 }
 
 describe('without fetch_media', () => {
@@ -100,10 +86,10 @@ describe('with fetch_media', () => {
   test('what the format cannot take by address goes up as data', async () => {
     expect((await withImage('gemini/echo', IMAGE)).status).toBe(200)
     expect(fetched).toEqual([IMAGE])
-    expect(sent()).toContain(BASE64)
+    expect(gateway.lastSent()).toContain(BASE64)
     expect((await withDocument('chat/echo')).status).toBe(200)
     expect(fetched).toEqual([IMAGE, DOCUMENT])
-    expect(sent()).toContain(`data:application/pdf;base64,${BASE64}`)
+    expect(gateway.lastSent()).toContain(`data:application/pdf;base64,${BASE64}`)
   })
 
   test.each([
@@ -114,13 +100,13 @@ describe('with fetch_media', () => {
   ])('an address that %s can take is passed on as it is', async (model, url) => {
     expect((await withImage(model, url)).status).toBe(200)
     expect(fetched).toEqual([])
-    expect(sent()).toContain(url)
+    expect(gateway.lastSent()).toContain(url)
   })
 
   test('only the channel that needs the data gets it', async () => {
     expect((await withImage('mixed', IMAGE)).status).toBe(200)
     expect(fetched).toEqual([IMAGE])
-    const upstream = sent()
+    const upstream = gateway.lastSent()
     expect(upstream).toContain(IMAGE)
     expect(upstream).not.toContain(BASE64)
   })
@@ -129,7 +115,7 @@ describe('with fetch_media', () => {
     const response = await withImage('gemini/echo', 'http://private.example/a.png')
     expect(response.status).toBe(400)
     expect(await response.text()).toContain('could not be fetched')
-    expect((await gateway.exchanges()).at(-1)).toMatchObject({ end_state: 'refused', cost_nano: null })
+    expect(await gateway.lastExchange()).toMatchObject({ end_state: 'refused', cost_nano: null })
   })
 
   test('there is a limit to how many', async () => {

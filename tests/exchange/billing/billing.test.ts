@@ -52,12 +52,7 @@ function body(model: string, stream: boolean, extra = ''): string {
 }
 
 function post(text: string, key = gateway.key, signal?: AbortSignal): Promise<Response> {
-  return fetch(`${gateway.url}/v1/chat/completions`, {
-    method: 'POST',
-    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
-    body: text,
-    ...(signal === undefined ? {} : { signal }),
-  })
+  return gateway.post('/v1/chat/completions', text, { key, signal })
 }
 
 interface Settled {
@@ -76,7 +71,7 @@ async function settled(call: () => Promise<unknown>): Promise<Settled & { charge
   await call()
   await until(async () => (await gateway.exchanges()).length > count)
   await until(async () => (await gateway.ledger.balance(gateway.accountId))?.pendingNano === 0n)
-  const row = (await gateway.exchanges()).at(-1) as unknown as Settled
+  const row = (await gateway.lastExchange()) as unknown as Settled
   return { ...row, chargedNano: before - (await balance()) }
 }
 
@@ -359,11 +354,11 @@ describe('credit', () => {
     expect(await chat.json()).toMatchObject({
       error: { type: 'insufficient_quota', code: 'credit_exhausted' },
     })
-    const messages = await fetch(`${gateway.url}/v1/messages`, {
-      method: 'POST',
-      headers: { authorization: `Bearer ${key}` },
-      body: '{"model":"dear","max_tokens":1000,"messages":[{"role":"user","content":"hi"}]}',
-    })
+    const messages = await gateway.post(
+      '/v1/messages',
+      '{"model":"dear","max_tokens":1000,"messages":[{"role":"user","content":"hi"}]}',
+      { key },
+    )
     expect(await messages.json()).toMatchObject({
       type: 'error',
       error: { type: 'billing_error', code: 'credit_exhausted' },
@@ -401,11 +396,7 @@ describe('credit', () => {
     // 1 dollar at 1000 dollars a million pays for one answer of 900 tokens.
     const { key } = await poor(10n ** 9n)
     const prompt = '"contents":[{"parts":[{"text":"hi"}]}],"messages":[{"role":"user","content":"hi"}]'
-    const response = await fetch(gateway.url + path, {
-      method: 'POST',
-      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
-      body: `{"model":"dear",${wanted},${prompt}}`,
-    })
+    const response = await gateway.post(path, `{"model":"dear",${wanted},${prompt}}`, { key })
     expect(response.status).toBe(402)
     const affordable = Number(/for (\d+) output tokens/.exec(await response.text())?.[1])
     expect(affordable).toBeGreaterThan(235)
@@ -471,11 +462,7 @@ describe('credit', () => {
   ])('must pay for the largest limit that a %s request states', async (_surface, path, wanted) => {
     const { key } = await poor(10n ** 9n)
     const prompt = '"contents":[{"parts":[{"text":"hi"}]}],"messages":[{"role":"user","content":"hi"}]'
-    const response = await fetch(gateway.url + path, {
-      method: 'POST',
-      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
-      body: `{"model":"dear",${wanted},${prompt}}`,
-    })
+    const response = await gateway.post(path, `{"model":"dear",${wanted},${prompt}}`, { key })
     expect(response.status).toBe(402)
   })
 
@@ -514,11 +501,7 @@ describe('credit', () => {
   ])('limits a request to %s by the name that its format has for it: %s', async (path, text, place) => {
     const { key } = await poor(10n ** 9n)
     answer = () => new Response('{"error":{"message":"no"}}', { status: 400 })
-    await fetch(gateway.url + path, {
-      method: 'POST',
-      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
-      body: text,
-    })
+    await gateway.post(path, text, { key })
     const sent = JSON.parse(new TextDecoder().decode(upstream.seen.at(-1)?.body))
     const limit = place.reduce((value, name) => value?.[name], sent)
     expect(limit).toBeGreaterThan(950)

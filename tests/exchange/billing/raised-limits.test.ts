@@ -51,11 +51,11 @@ async function ask(wish: Wish, tokens: number, onTrial = false) {
     onTrial,
   })
   asked = 0
-  const response = await fetch(`${gateway.url}/v1/chat/completions`, {
-    method: 'POST',
-    headers: { authorization: `Bearer ${key}` },
-    body: JSON.stringify({ ...wish, messages: [{ role: 'user', content: 'hi' }] }),
-  })
+  const response = await gateway.post(
+    '/v1/chat/completions',
+    { ...wish, messages: [{ role: 'user', content: 'hi' }] },
+    { key },
+  )
   const error = asObject(parseObject(await response.text())?.['error'])
   await until(async () => (await gateway.ledger.balance(accountId))?.pendingNano === 0n)
   const left = (await gateway.ledger.balance(accountId))?.balanceNano ?? -1n

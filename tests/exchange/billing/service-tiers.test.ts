@@ -222,11 +222,11 @@ async function settled(run: () => Promise<unknown>) {
   await until(async () => (await gateway.exchanges()).length > known)
   await until(async () => (await gateway.ledger.balance(gateway.accountId))?.pendingNano === 0n)
   const after = await gateway.ledger.balance(gateway.accountId)
-  const row = (await gateway.exchanges()).at(-1)
+  const row = await gateway.lastExchange()
   return {
     charged: (before?.balanceNano ?? 0n) - (after?.balanceNano ?? 0n),
-    cost: row?.['cost_nano'],
-    tier: row?.['service_tier'],
+    cost: row['cost_nano'],
+    tier: row['service_tier'],
   }
 }
 
@@ -344,9 +344,9 @@ test('a stream that breaks off is charged by the tier that it named so far', asy
     caller.abort()
   })
   expect(found.tier).toBe('priority')
-  const [row] = (await gateway.exchanges()).slice(-1)
+  const row = await gateway.lastExchange()
   expect(found.charged).toBe(
-    BigInt(String(row?.['input_uncached'])) * 10_000n + BigInt(String(row?.['output_text'])) * 20_000n,
+    BigInt(String(row['input_uncached'])) * 10_000n + BigInt(String(row['output_text'])) * 20_000n,
   )
 })
 

@@ -46,11 +46,7 @@ const SURFACES = {
 function open(key: string, [path, body]: readonly [string, string] = CHAT): Promise<Response> {
   fed = fedStream()
   fed.write(DELTA)
-  return fetch(gateway.url + path, {
-    method: 'POST',
-    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
-    body: `{"model":"dear",${body}}`,
-  })
+  return gateway.post(path, `{"model":"dear",${body}}`, { key })
 }
 
 function write(deltas: number): void {

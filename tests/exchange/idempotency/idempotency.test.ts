@@ -308,11 +308,7 @@ test('finds room for a large body once, and not again for what was read', async 
 
 test('takes a form for what it holds, whatever boundary it drew, and gives sound back as it was', async () => {
   const post = (path: string, headers: Record<string, string>, body: FormData | string) =>
-    fetch(gateway.url + path, {
-      method: 'POST',
-      headers: { authorization: `Bearer ${gateway.key}`, 'idempotency-key': key, ...headers },
-      body,
-    })
+    gateway.post(path, body, { headers: { 'idempotency-key': key, ...headers } })
   const form = (content: string) => {
     const parts = new FormData()
     parts.set('model', 'whisper')
@@ -432,15 +428,7 @@ const END =
 
 /** A POST to a path of Responses. */
 function askResponses(path: string, body: object): Promise<Response> {
-  return fetch(gateway.url + path, {
-    method: 'POST',
-    headers: {
-      authorization: `Bearer ${gateway.key}`,
-      'content-type': 'application/json',
-      'idempotency-key': key,
-    },
-    body: JSON.stringify(body),
-  })
+  return gateway.post(path, body, { headers: { 'idempotency-key': key } })
 }
 
 describe('a response that runs in the background', () => {

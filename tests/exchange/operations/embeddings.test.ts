@@ -36,13 +36,7 @@ const google = new GoogleGenAI({ apiKey: gateway.key, httpOptions: { baseUrl: ga
 const jsonOf = async (response: Response) => JSON.parse(await response.text())
 
 const post = (path: string, body: string | object, headers: Record<string, string> = {}) =>
-  fetch(gateway.url + path, {
-    method: 'POST',
-    headers: { authorization: `Bearer ${gateway.key}`, 'content-type': 'application/json', ...headers },
-    body: typeof body === 'string' ? body : JSON.stringify(body),
-  })
-
-const lastExchange = async () => (await gateway.exchanges()).at(-1)
+  gateway.post(path, body, { headers })
 
 beforeEach(() => {
   upstream.seen.length = 0
@@ -224,7 +218,7 @@ describe('between the formats', () => {
     answer = { embeddings: [{ values: [1] }] }
     const response = await post('/v1/embeddings', { model: 'scripted/gemini', input: ['a', 'b'] })
     expect(response.status).toBe(502)
-    expect(await lastExchange()).toMatchObject({ cost_nano: null, end_state: 'upstream_error' })
+    expect(await gateway.lastExchange()).toMatchObject({ cost_nano: null, end_state: 'upstream_error' })
   })
 })
 
@@ -234,7 +228,7 @@ describe('money', () => {
     const response = await post('/v1/embeddings', { model: 'scripted/openai', input: 'x' })
     // 7 * 0.13 per million = 910 nano.
     expect(response.headers.get('x-tollgate-cost')).toBe('0.000000910')
-    expect(await lastExchange()).toMatchObject({
+    expect(await gateway.lastExchange()).toMatchObject({
       surface: 'embeddings',
       model: 'scripted/openai',
       input_uncached: 7n,
@@ -254,7 +248,7 @@ describe('money', () => {
     answer = { embedding: { values: [1] } }
     const response = await post('/v1/embeddings', { model: 'scripted/gemini', input: 'x'.repeat(400) })
     expect((await jsonOf(response)).usage).toEqual({ prompt_tokens: 100, total_tokens: 100 })
-    expect(await lastExchange()).toMatchObject({
+    expect(await gateway.lastExchange()).toMatchObject({
       input_uncached: 100n,
       cost_nano: 15_000n,
       usage_source: 'estimated',
@@ -265,7 +259,7 @@ describe('money', () => {
     answer = { data: [{ index: 0, embedding: [1] }], usage: { prompt_tokens: count, total_tokens: count } }
     const response = await post('/v1/embeddings', { model: 'scripted/openai', input: 'x'.repeat(400) })
     expect(response.status).toBe(200)
-    expect(await lastExchange()).toMatchObject({ input_uncached: 100n, usage_source: 'estimated' })
+    expect(await gateway.lastExchange()).toMatchObject({ input_uncached: 100n, usage_source: 'estimated' })
     expect((await gateway.database.sql`select * from hold`).length).toBe(0)
   })
 

@@ -57,17 +57,7 @@ const formOf = (request: SeenRequest | undefined) =>
   new Response(request?.body.slice() ?? null, { headers: request?.headers ?? {} }).formData()
 
 const post = (path: string, body: object | FormData, headers: Record<string, string> = {}) =>
-  fetch(gateway.url + path, {
-    method: 'POST',
-    headers: {
-      authorization: `Bearer ${gateway.key}`,
-      ...(body instanceof FormData ? {} : { 'content-type': 'application/json' }),
-      ...headers,
-    },
-    body: body instanceof FormData ? body : JSON.stringify(body),
-  })
-
-const lastExchange = async () => (await gateway.exchanges()).at(-1)
+  gateway.post(path, body, { headers })
 
 const lastCharge = async () => {
   await gateway.exchanges()
@@ -84,7 +74,7 @@ describe.each(['chat/gpt-image', 'responses/gpt-image', 'gemini/imagen', 'gemini
       const made = await client.images.generate({ model, prompt: 'a toll gate', size: '1024x1024' })
       expect(made.data?.map(({ b64_json }) => b64_json)).toEqual([PIXEL])
       expect(made.created).toBeGreaterThan(0)
-      expect(await lastExchange()).toMatchObject({
+      expect(await gateway.lastExchange()).toMatchObject({
         surface: 'images',
         end_state: 'complete',
         streamed: false,
@@ -102,7 +92,7 @@ describe.each(['chat/gpt-image', 'responses/gpt-image', 'gemini/imagen', 'gemini
       for await (const event of stream) events.push(event)
       expect(events.at(-1)).toMatchObject({ type: 'image_generation.completed', b64_json: PIXEL })
       expect(events.length).toBe(model.startsWith('gemini') ? 1 : 3)
-      expect(await lastExchange()).toMatchObject({ end_state: 'complete', streamed: true })
+      expect(await gateway.lastExchange()).toMatchObject({ end_state: 'complete', streamed: true })
     })
   },
 )
@@ -124,11 +114,10 @@ test("OpenAI's client varies an image, and asks for two", async () => {
 describe('in the same format', () => {
   test('a generation goes up and comes back byte for byte, but for the model', async () => {
     answer = () => Response.json({ created: 1, data: [{ b64_json: 'AA==' }], extra: 1.5 })
-    const response = await fetch(`${gateway.url}/v1/images/generations`, {
-      method: 'POST',
-      headers: { authorization: `Bearer ${gateway.key}` },
-      body: '{ "prompt":"x", "model":"up/sizes","future": 1.0 }',
-    })
+    const response = await gateway.post(
+      '/v1/images/generations',
+      '{ "prompt":"x", "model":"up/sizes","future": 1.0 }',
+    )
     expect(upstream.seen[0]?.path).toBe('/v1/images/generations')
     expect(textOf(upstream.seen[0])).toBe('{ "prompt":"x", "model":"gpt-image-x","future": 1.0 }')
     expect(await response.text()).toBe('{"created":1,"data":[{"b64_json":"AA=="}],"extra":1.5}')
@@ -227,7 +216,7 @@ describe('in the same format', () => {
     const text = await response.text()
     expect(response.headers.get('content-type')).toBe('text/event-stream; charset=utf-8')
     expect(text).toStartWith('event: image_generation.completed\ndata: {"type":"image_generation.completed"')
-    expect(await lastExchange()).toMatchObject({ input_uncached: 1n, output_text: 2n })
+    expect(await gateway.lastExchange()).toMatchObject({ input_uncached: 1n, output_text: 2n })
   })
 
   test.each([
@@ -249,7 +238,7 @@ describe('in the same format', () => {
         },
       })
     await client.images.generate({ model, prompt: 'x', output_format: 'svg' })
-    expect(await lastExchange()).toMatchObject(used)
+    expect(await gateway.lastExchange()).toMatchObject(used)
   })
 
   test.each([
@@ -260,7 +249,11 @@ describe('in the same format', () => {
     const response = await post('/v1/images/generations', { model: 'up/tokens', prompt: 'x', stream: true })
     expect(response.status).toBe(502)
     expect(await response.json()).toMatchObject({ error: { code: 'upstream_error' } })
-    expect(await lastExchange()).toMatchObject({ status: 502, cost_nano: null, usage_source: 'missing' })
+    expect(await gateway.lastExchange()).toMatchObject({
+      status: 502,
+      cost_nano: null,
+      usage_source: 'missing',
+    })
   })
 
   test('a stream that breaks off ends in an error, and what was shown is charged', async () => {
@@ -271,7 +264,10 @@ describe('in the same format', () => {
       )
     const response = await post('/v1/images/generations', { model: 'up/sizes', prompt: 'x', stream: true })
     expect(await response.text()).toContain('"error"')
-    expect(await lastExchange()).toMatchObject({ end_state: 'upstream_cut', usage_source: 'estimated' })
+    expect(await gateway.lastExchange()).toMatchObject({
+      end_state: 'upstream_cut',
+      usage_source: 'estimated',
+    })
   })
 })
 
@@ -322,7 +318,7 @@ describe('on Imagen', () => {
       code: 'moderation_blocked',
       message: expect.stringContaining('not this'),
     })
-    expect(await lastExchange()).toMatchObject({ cost_nano: null })
+    expect(await gateway.lastExchange()).toMatchObject({ cost_nano: null })
   })
 
   test.each([
@@ -462,7 +458,10 @@ describe(':predict', () => {
     expect(textOf(upstream.seen[0])).toBe(JSON.stringify(body))
     expect((await jsonOf(response)).predictions.length).toBe(2)
     expect(await lastCharge()).toBe(-50_000_000n)
-    expect(await lastExchange()).toMatchObject({ surface: 'gemini', extras: { images: { '16:9': 1 } } })
+    expect(await gateway.lastExchange()).toMatchObject({
+      surface: 'gemini',
+      extras: { images: { '16:9': 1 } },
+    })
   })
 
   test("on Gemini's own models is one image, as many as they make; who asks for more hears it in their own words", async () => {
@@ -587,7 +586,9 @@ describe('money', () => {
     const response = await post('/v1/images/generations', { model, prompt: 'x', ...more })
     expect(response.status).toBe(200)
     expect(await lastCharge()).toBe(charged)
-    expect((await lastExchange())?.['extras']).toEqual(Object.keys(images).length === 0 ? null : { images })
+    expect((await gateway.lastExchange())?.['extras']).toEqual(
+      Object.keys(images).length === 0 ? null : { images },
+    )
     expect((await gateway.database.sql`select * from hold`).length).toBe(0)
   })
 

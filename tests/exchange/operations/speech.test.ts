@@ -31,14 +31,8 @@ beforeEach(() => {
 })
 
 const openai = new OpenAI({ apiKey: gateway.key, baseURL: `${gateway.url}/v1`, maxRetries: 0 })
-const lastExchange = async () => (await gateway.exchanges()).at(-1)
-
 function say(body: object): Promise<Response> {
-  return fetch(`${gateway.url}/v1/audio/speech`, {
-    method: 'POST',
-    headers: { authorization: `Bearer ${gateway.key}` },
-    body: JSON.stringify({ voice: 'alloy', ...body }),
-  })
+  return gateway.post('/v1/audio/speech', { voice: 'alloy', ...body })
 }
 
 async function errorOf(response: Response): Promise<unknown> {
@@ -61,7 +55,7 @@ describe.each(['chat/echo', 'responses/echo'])("OpenAI's client on %s", model =>
     })
     expect(response.headers.get('content-type')).toStartWith('text/event-stream')
     expect(await response.text()).toContain('event: speech.audio.done')
-    expect(await lastExchange()).toMatchObject({
+    expect(await gateway.lastExchange()).toMatchObject({
       surface: 'audio',
       streamed: true,
       usage_source: 'reported',
@@ -84,20 +78,20 @@ describe('money', () => {
   test('characters are charged exactly, a code point each', async () => {
     await (await say({ model: 'tts/characters', input: 'Grüße 👋' })).text()
     // 7 characters at 15 per million.
-    await until(async () => (await lastExchange())?.['cost_nano'] === 105_000n)
-    expect(await lastExchange()).toMatchObject({ end_state: 'complete', cost_pico: '105000000' })
+    await until(async () => (await gateway.lastExchange())?.['cost_nano'] === 105_000n)
+    expect(await gateway.lastExchange()).toMatchObject({ end_state: 'complete', cost_pico: '105000000' })
   })
 
   test('a second of sound costs what it costs where seconds are priced', async () => {
     await (await say({ model: 'tts/seconds', input: 'x'.repeat(45) })).text()
-    await until(async () => (await lastExchange())?.['cost_nano'] === 3_000_000n)
+    await until(async () => (await gateway.lastExchange())?.['cost_nano'] === 3_000_000n)
   })
 
   test('text and sound are estimated in tokens where nobody counts them', async () => {
     const response = await say({ model: 'tts/tokens', input: 'a sentence of seven words, no more' })
     await response.arrayBuffer()
-    await until(async () => (await lastExchange())?.['model'] === 'tts/tokens')
-    const { usage_source, input_uncached, audio_output } = (await lastExchange()) ?? {}
+    await until(async () => (await gateway.lastExchange())?.['model'] === 'tts/tokens')
+    const { usage_source, input_uncached, audio_output } = (await gateway.lastExchange()) ?? {}
     expect(usage_source).toBe('estimated')
     expect(Number(input_uncached)).toBeWithin(7, 14)
     expect(Number(audio_output)).toBeGreaterThan(0)
@@ -111,8 +105,8 @@ describe('money', () => {
     const response = await say({ model: 'tts/characters', input: 'abcd' })
     fed.fail()
     expect(await response.arrayBuffer().catch(() => 'broken')).toBe('broken')
-    await until(async () => (await lastExchange())?.['end_state'] === 'upstream_cut')
-    expect(await lastExchange()).toMatchObject({ cost_nano: 60_000n, usage_source: 'estimated' })
+    await until(async () => (await gateway.lastExchange())?.['end_state'] === 'upstream_cut')
+    expect(await gateway.lastExchange()).toMatchObject({ cost_nano: 60_000n, usage_source: 'estimated' })
   })
 
   test('a sound that comes packed is whole when it is unpacked, whatever length it had', async () => {
@@ -123,7 +117,7 @@ describe('money', () => {
       })
     const response = await say({ model: 'tts/characters', input: 'abcd' })
     expect(new Uint8Array(await response.arrayBuffer())).toEqual(sound)
-    await until(async () => (await lastExchange())?.['end_state'] === 'complete')
+    await until(async () => (await gateway.lastExchange())?.['end_state'] === 'complete')
   })
 
   test('an event stream that breaks off ends in an error event', async () => {
@@ -132,7 +126,7 @@ describe('money', () => {
     const text = await response.text()
     expect(text).toContain('speech.audio.delta')
     expect(text).toContain('"code":"upstream_error"')
-    await until(async () => (await lastExchange())?.['end_state'] === 'upstream_cut')
+    await until(async () => (await gateway.lastExchange())?.['end_state'] === 'upstream_cut')
   })
 
   test('a refusal of the upstream costs nothing and comes in the shape of the surface', async () => {
@@ -147,7 +141,7 @@ describe('money', () => {
       message: expect.stringContaining('no such voice'),
       param: 'voice',
     })
-    expect(await lastExchange()).toMatchObject({ cost_nano: null })
+    expect(await gateway.lastExchange()).toMatchObject({ cost_nano: null })
     await until(async () => (await gateway.database.sql`select * from hold`).length === 0)
   })
 })

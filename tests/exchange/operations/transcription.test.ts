@@ -23,8 +23,6 @@ beforeEach(() => {
 })
 
 const openai = new OpenAI({ apiKey: gateway.key, baseURL: `${gateway.url}/v1`, maxRetries: 0 })
-const lastExchange = async () => (await gateway.exchanges()).at(-1)
-
 /** Silence of so many seconds: 8,000 samples of a byte each. */
 function wav(seconds: number): File {
   const data = Buffer.alloc(8000 * seconds, 0x80)
@@ -47,11 +45,7 @@ function wav(seconds: number): File {
 function send(fields: Record<string, string | File>, path = 'transcriptions'): Promise<Response> {
   const form = new FormData()
   for (const [name, value] of Object.entries(fields)) form.append(name, value)
-  return fetch(`${gateway.url}/v1/audio/${path}`, {
-    method: 'POST',
-    headers: { authorization: `Bearer ${gateway.key}` },
-    body: form,
-  })
+  return gateway.post(`/v1/audio/${path}`, form)
 }
 
 describe.each(['chat/echo', 'responses/echo'])("OpenAI's client on %s", model => {
@@ -76,8 +70,8 @@ describe.each(['chat/echo', 'responses/echo'])("OpenAI's client on %s", model =>
     let text = ''
     for await (const event of stream) if (event.type === 'transcript.text.delta') text += event.delta
     expect(text).toBe('Transcript of speech.wav.')
-    await until(async () => (await lastExchange())?.['streamed'] === true)
-    expect(await lastExchange()).toMatchObject({
+    await until(async () => (await gateway.lastExchange())?.['streamed'] === true)
+    expect(await gateway.lastExchange()).toMatchObject({
       surface: 'audio',
       usage_source: 'reported',
       audio_input: 4011n,
@@ -106,11 +100,7 @@ test.each([
   form.append('model', 'stt/seconds')
   if (name !== 'file') form.append('file', wav(1))
   for (const value of values) form.append(name, value)
-  const response = await fetch(`${gateway.url}/v1/audio/transcriptions`, {
-    method: 'POST',
-    headers: { authorization: `Bearer ${gateway.key}` },
-    body: form,
-  })
+  const response = await gateway.post('/v1/audio/transcriptions', form)
   expect(response.status).toBe(400)
   expect(parseObject(await response.text())).toMatchObject({
     error: { code: 'invalid_request', param: name },
@@ -123,14 +113,17 @@ describe('money', () => {
     answer = () => Response.json({ text: 'x', usage: { type: 'duration', seconds: 12.1 } })
     const response = await send({ model: 'stt/seconds', file: wav(3) })
     expect(response.headers.get('x-tollgate-cost')).toBe('0.001300000')
-    expect(await lastExchange()).toMatchObject({ usage_source: 'reported', extras: { audioSeconds: 13 } })
+    expect(await gateway.lastExchange()).toMatchObject({
+      usage_source: 'reported',
+      extras: { audioSeconds: 13 },
+    })
   })
 
   test.each([-1, 1e300])('seconds that cannot be (%d) are those of the sound', async seconds => {
     answer = () => Response.json({ text: 'x', usage: { type: 'duration', seconds } })
     const response = await send({ model: 'stt/seconds', file: wav(3) })
     expect(response.headers.get('x-tollgate-cost')).toBe('0.000300000')
-    expect(await lastExchange()).toMatchObject({ usage_source: 'estimated' })
+    expect(await gateway.lastExchange()).toMatchObject({ usage_source: 'estimated' })
   })
 
   test('reported tokens are charged by what they are of', async () => {
@@ -155,8 +148,8 @@ describe('money', () => {
       answer = () => (stream ? eventStream(`data: ${JSON.stringify(told)}\n\n`) : Response.json(told))
       const response = await send({ model: 'stt/seconds', file: wav(3), stream: String(stream) })
       expect(await response.text()).toContain('transcript.text.done')
-      await until(async () => (await lastExchange())?.['cost_nano'] === 300_000n)
-      expect(await lastExchange()).toMatchObject({
+      await until(async () => (await gateway.lastExchange())?.['cost_nano'] === 300_000n)
+      expect(await gateway.lastExchange()).toMatchObject({
         usage_source: 'estimated',
         extras: { audioSeconds: 3 },
         output_text: 20n,
@@ -169,7 +162,7 @@ describe('money', () => {
     const response = await send({ model: 'stt/tokens', file: wav(3) })
     // 30 * 6 + 3 * 10 per million.
     expect(response.headers.get('x-tollgate-cost')).toBe('0.000210000')
-    expect(await lastExchange()).toMatchObject({
+    expect(await gateway.lastExchange()).toMatchObject({
       usage_source: 'estimated',
       audio_input: 30n,
       output_text: 3n,
@@ -182,7 +175,7 @@ describe('money', () => {
     expect(await response.text()).toBe('x\n')
     expect(response.headers.get('content-type')).toBe('text/plain')
     expect(response.headers.get('x-tollgate-cost')).toBe('0.000500000')
-    expect(await lastExchange()).toMatchObject({ usage_source: 'estimated' })
+    expect(await gateway.lastExchange()).toMatchObject({ usage_source: 'estimated' })
   })
 
   test('an upstream that takes no notice of `stream` is passed on as it is, and charged as reported', async () => {
@@ -190,15 +183,15 @@ describe('money', () => {
     const response = await send({ model: 'stt/seconds', file: wav(3), stream: 'true' })
     expect(response.headers.get('content-type')).toStartWith('application/json')
     expect(parseObject(await response.text())?.['text']).toBe('x')
-    await until(async () => (await lastExchange())?.['cost_nano'] === 700_000n)
+    await until(async () => (await gateway.lastExchange())?.['cost_nano'] === 700_000n)
   })
 
   test('an event stream that breaks off is charged by what came of it, and says so', async () => {
     answer = () => eventStream('data: {"type":"transcript.text.delta","delta":"a"}\n\n')
     const response = await send({ model: 'stt/seconds', file: wav(4), stream: 'true' })
     expect(await response.text()).toContain('"code":"upstream_error"')
-    await until(async () => (await lastExchange())?.['end_state'] === 'upstream_cut')
-    expect(await lastExchange()).toMatchObject({ usage_source: 'estimated', cost_nano: 400_000n })
+    await until(async () => (await gateway.lastExchange())?.['end_state'] === 'upstream_cut')
+    expect(await gateway.lastExchange()).toMatchObject({ usage_source: 'estimated', cost_nano: 400_000n })
   })
 })
 
@@ -213,10 +206,6 @@ test.each<[string, Record<string, string | File>, string]>([
 })
 
 test('a body that is no form is a 415', async () => {
-  const response = await fetch(`${gateway.url}/v1/audio/transcriptions`, {
-    method: 'POST',
-    headers: { authorization: `Bearer ${gateway.key}`, 'content-type': 'application/json' },
-    body: '{}',
-  })
+  const response = await gateway.post('/v1/audio/transcriptions', '{}')
   expect(response.status).toBe(415)
 })

@@ -63,23 +63,18 @@ type Surface = keyof typeof SURFACES
 const surfaces = Object.keys(SURFACES) as Surface[]
 
 function open(surface: Surface, signal?: AbortSignal, model = `${surface}/echo`): Promise<Response> {
-  return fetch(gateway.url + SURFACES[surface].path, {
-    method: 'POST',
-    headers: { authorization: `Bearer ${gateway.key}`, 'content-type': 'application/json' },
-    body: JSON.stringify({
+  return gateway.post(
+    SURFACES[surface].path,
+    {
       model,
       stream: true,
       max_tokens: 10,
       messages: [{ role: 'user', content: 'hi' }],
       input: 'hi',
       contents: [{ parts: [{ text: 'hi' }] }],
-    }),
-    ...(signal === undefined ? {} : { signal }),
-  })
-}
-
-async function lastExchange(): Promise<Record<string, unknown>> {
-  return (await gateway.exchanges()).at(-1) ?? {}
+    },
+    { signal },
+  )
 }
 
 function reading(response: Response) {
@@ -132,8 +127,8 @@ describe('a caller who leaves', () => {
       return ms
     }
     expect(await least(100, leave)).toBeLessThan(100)
-    await until(async () => (await lastExchange())['end_state'] === 'client_gone')
-    expect(await lastExchange()).toMatchObject({ status: 499, streamed: true, first_byte_ms: null })
+    await until(async () => (await gateway.lastExchange())['end_state'] === 'client_gone')
+    expect(await gateway.lastExchange()).toMatchObject({ status: 499, streamed: true, first_byte_ms: null })
   })
 
   test('while the answer waits for its turn: the same, and none of it is charged', async () => {
@@ -153,8 +148,8 @@ describe('a caller who leaves', () => {
     await untilAborted(abort)
     turn.resolve()
     await call
-    await until(async () => (await lastExchange())['end_state'] === 'client_gone')
-    expect(await lastExchange()).toMatchObject({ status: 499, first_byte_ms: null, cost_nano: null })
+    await until(async () => (await gateway.lastExchange())['end_state'] === 'client_gone')
+    expect(await gateway.lastExchange()).toMatchObject({ status: 499, first_byte_ms: null, cost_nano: null })
     inOrder.mockRestore()
   })
 
@@ -171,8 +166,8 @@ describe('a caller who leaves', () => {
         return untilAborted(abort)
       }
       expect(await least(100, leave)).toBeLessThan(100)
-      await until(async () => (await lastExchange())['end_state'] === 'client_gone')
-      expect(await lastExchange()).toMatchObject({
+      await until(async () => (await gateway.lastExchange())['end_state'] === 'client_gone')
+      expect(await gateway.lastExchange()).toMatchObject({
         status: 499,
         surface,
         account_id: BigInt(gateway.accountId),
@@ -185,12 +180,9 @@ describe('a caller who leaves', () => {
     const leave = async () => {
       const before = upstream.seen.length
       const abort = new AbortController()
-      const call = fetch(`${gateway.url}/v1/chat/completions`, {
-        method: 'POST',
-        headers: { authorization: `Bearer ${gateway.key}` },
-        body: '{"model":"chat/echo","messages":[]}',
-        signal: abort.signal,
-      }).catch(() => undefined)
+      const call = gateway
+        .post('/v1/chat/completions', '{"model":"chat/echo","messages":[]}', { signal: abort.signal })
+        .catch(() => undefined)
       await until(() => upstream.seen.length > before)
       const ms = await untilAborted(abort)
       await call
@@ -211,7 +203,11 @@ describe('a caller who leaves', () => {
     const count = (await gateway.exchanges()).length
     abort.abort()
     await until(async () => (await gateway.exchanges()).length > count)
-    expect(await lastExchange()).toMatchObject({ end_state: 'complete', status: 200, output_text: 1n })
+    expect(await gateway.lastExchange()).toMatchObject({
+      end_state: 'complete',
+      status: 200,
+      output_text: 1n,
+    })
   })
 })
 
@@ -313,7 +309,7 @@ describe('an upstream that is silent', () => {
     expect(stream.text).toContain('stream timed out')
     expect(stream.text).not.toContain('[DONE]')
     await until(() => upstream.aborted > aborted)
-    await until(async () => (await lastExchange())['end_state'] === 'stalled')
+    await until(async () => (await gateway.lastExchange())['end_state'] === 'stalled')
   })
 
   test.each([
@@ -337,17 +333,13 @@ describe('an upstream that is silent', () => {
     expect(await stream.toEnd()).toBe('clean')
     expect(stream.text.replaceAll(': keepalive\n\n', '')).toEndWith('data: [DONE]\n\n')
     await until(() => upstream.aborted > aborted)
-    await until(async () => (await lastExchange())['end_state'] === 'complete')
+    await until(async () => (await gateway.lastExchange())['end_state'] === 'complete')
   })
 
   test('and never sends its head: 504 in the shape of the surface after first_byte_ms', async () => {
     answer = () => new Promise<Response>(() => {})
     const before = upstream.seen.length
-    const call = fetch(`${gateway.url}/v1/messages`, {
-      method: 'POST',
-      headers: { authorization: `Bearer ${gateway.key}` },
-      body: '{"model":"messages/echo","max_tokens":1,"messages":[]}',
-    })
+    const call = gateway.post('/v1/messages', '{"model":"messages/echo","max_tokens":1,"messages":[]}')
     await until(() => upstream.seen.length > before)
     clock.advance(121_000)
     const response = await call
@@ -369,7 +361,7 @@ describe('an upstream that is cut', () => {
     fed.close()
     await stream.toEnd()
     expect(stream.text).toContain("The upstream's answer ended early (server error) (request id: ")
-    await until(async () => (await lastExchange())['end_state'] === 'upstream_cut')
+    await until(async () => (await gateway.lastExchange())['end_state'] === 'upstream_cut')
   })
 
   test.each([
@@ -394,7 +386,7 @@ describe('an upstream that is cut', () => {
         expect(stream.text).toContain('server error) (request id: ')
         expect(stream.text).not.toContain(terminal)
         expect(stream.text).not.toContain('half of')
-        await until(async () => (await lastExchange())['end_state'] === 'upstream_cut')
+        await until(async () => (await gateway.lastExchange())['end_state'] === 'upstream_cut')
       }
     },
   )
@@ -422,7 +414,11 @@ describe('an error that cannot be written', () => {
     await until(async () => (await gateway.exchanges()).length > before)
     const { sql } = gateway.database
     const [left] = await sql<{ holds: bigint }[]>`select count(*) as holds from hold`
-    return { exchange: await lastExchange(), holds: left?.holds, open: gateway.server.gateway.open.size }
+    return {
+      exchange: await gateway.lastExchange(),
+      holds: left?.holds,
+      open: gateway.server.gateway.open.size,
+    }
   }
 
   test.each([
@@ -483,7 +479,7 @@ describe('an error inside a 200', () => {
     expect(stream.text.match(/event: error/g)).toHaveLength(1)
     expect(stream.text).toContain('(request id: ')
     expect(stream.text).not.toContain('internal.example')
-    await until(async () => (await lastExchange())['end_state'] === 'upstream_error')
+    await until(async () => (await gateway.lastExchange())['end_state'] === 'upstream_error')
   })
 })
 

@@ -51,11 +51,7 @@ function kept(): { bytes: number; requests: number } {
 
 /** A caller who has read the beginning of the answer. */
 async function begin(to: Upstream, body: string): Promise<{ cancel(): Promise<void> }> {
-  const response = await fetch(`${gateway.url}/v1/chat/completions`, {
-    method: 'POST',
-    headers: { authorization: `Bearer ${gateway.key}`, 'content-type': 'application/json' },
-    body: body.replace('UPSTREAM', to),
-  })
+  const response = await gateway.post('/v1/chat/completions', body.replace('UPSTREAM', to))
   expect(response.status).toBe(200)
   const reader = response.body?.getReader()
   if (reader === undefined) throw new Error('an answer without a body')

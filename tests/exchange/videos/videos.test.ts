@@ -382,11 +382,7 @@ describe('what the maker is told', () => {
       ['seconds', '4'],
     ] as const)
       form.append(name, value)
-    const refused = await fetch(`${gateway.url}/v1/videos`, {
-      method: 'POST',
-      headers: { authorization: `Bearer ${gateway.key}` },
-      body: form,
-    })
+    const refused = await gateway.post('/v1/videos', form)
     expect(await readError(refused, 'chat')).toMatchObject({ status: 400, param: 'seconds' })
     expect(maker.seen).toHaveLength(0)
   })

@@ -54,7 +54,22 @@ export interface TestGateway extends Payer {
   apply(yaml: string): Promise<void>
   /** The stored results of the exchanges so far, oldest first. */
   exchanges(): Promise<Record<string, unknown>[]>
+  lastExchange(): Promise<Record<string, unknown>>
+  /** The body that the simulator was sent last. */
+  lastSent(): string
+  /** Sends this to a path with the gateway's key, or another. */
+  post(path: string, body: PostedBody, options?: PostOptions): Promise<Response>
   close(): Promise<void>
+}
+
+/** An object goes as JSON, and whatever is no form is called JSON. */
+export type PostedBody = NonNullable<RequestInit['body']> | object
+
+export interface PostOptions {
+  key?: string
+  /** Beside the key and the type of the body. */
+  headers?: Record<string, string>
+  signal?: AbortSignal | undefined
 }
 
 const FORMATS = {
@@ -146,6 +161,10 @@ export async function startTestGateway(options: TestGatewayOptions = {}): Promis
   })
   const ops = bindOps({ host: '127.0.0.1', port: 0 }, server.probes)
   const payer = await openPayer(database, { email: 'test@example.com' })
+  const exchanges = async () => {
+    await server.flush()
+    return database.sql`select * from exchange order by id`
+  }
   return {
     url: server.apiUrl,
     opsUrl: ops.url.href.replace(/\/$/, ''),
@@ -162,10 +181,21 @@ export async function startTestGateway(options: TestGatewayOptions = {}): Promis
       await apply(yaml)
       await server.reloadCatalog()
     },
-    exchanges: async () => {
-      await server.flush()
-      return database.sql`select * from exchange order by id`
-    },
+    exchanges,
+    lastExchange: async () => (await exchanges()).at(-1) ?? {},
+    lastSent: () =>
+      Buffer.from(simulator.simulator.recordings.all().at(-1)?.bodyBase64 ?? '', 'base64').toString(),
+    post: (path, body, { key = payer.key, headers, signal } = {}) =>
+      fetch(server.apiUrl + path, {
+        method: 'POST',
+        headers: {
+          authorization: `Bearer ${key}`,
+          ...(body instanceof FormData ? {} : { 'content-type': 'application/json' }),
+          ...headers,
+        },
+        body: body.constructor === Object ? JSON.stringify(body) : (body as NonNullable<RequestInit['body']>),
+        ...(signal && { signal }),
+      }),
     close: async () => {
       await server.stop()
       await ops.stop(true)

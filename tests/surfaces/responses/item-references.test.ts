@@ -25,11 +25,7 @@ interface Asked {
 }
 
 async function ask(fields: JsonObject, { key = gateway.key, userAgent = 'curl/8' }: Asked = {}) {
-  const response = await fetch(`${gateway.url}/v1/responses`, {
-    method: 'POST',
-    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json', 'user-agent': userAgent },
-    body: JSON.stringify(fields),
-  })
+  const response = await gateway.post('/v1/responses', fields, { key, headers: { 'user-agent': userAgent } })
   return { status: response.status, json: asObject((await response.json()) as JsonValue) ?? {} }
 }
 
@@ -45,8 +41,7 @@ function references(answer: JsonObject): JsonObject[] {
 
 /** What the upstream was sent last. */
 function lastBody(): JsonObject {
-  const recording = gateway.simulator.simulator.recordings.all().at(-1)
-  return parseObject(Buffer.from(recording?.bodyBase64 ?? '', 'base64').toString()) ?? {}
+  return parseObject(gateway.lastSent()) ?? {}
 }
 
 async function newKey(email: string, storeAllowed = true): Promise<string> {
@@ -103,11 +98,7 @@ test('a conversation that is gone on with by its id may hold references', async 
 test('prompts that refer are counted with what they refer to', async () => {
   const first = await ask({ model: 'chat/echo', input: 'word '.repeat(50), store: true })
   const count = async (input: JsonValue) => {
-    const response = await fetch(`${gateway.url}/v1/responses/input_tokens`, {
-      method: 'POST',
-      headers: { authorization: `Bearer ${gateway.key}`, 'content-type': 'application/json' },
-      body: JSON.stringify({ model: 'chat/echo', input }),
-    })
+    const response = await gateway.post('/v1/responses/input_tokens', { model: 'chat/echo', input })
     return Number(asObject((await response.json()) as JsonValue)?.['input_tokens'])
   }
   expect(await count([...references(first.json), user('y')])).toBeGreaterThan((await count([user('y')])) + 20)

@@ -370,7 +370,7 @@ test('a caller who leaves ends what runs for them', async () => {
   const aborted = upstream.aborted
   connection.socket.close()
   await until(() => upstream.aborted > aborted)
-  await until(async () => (await gateway.exchanges()).at(-1)?.['end_state'] === 'client_gone')
+  await until(async () => (await gateway.lastExchange())['end_state'] === 'client_gone')
 })
 
 test('when the process stops, idle connections close at once and the others after what runs on them', async () => {
