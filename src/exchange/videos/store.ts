@@ -138,7 +138,7 @@ export function videoStore({ orm }: Pick<Database, 'orm'>, box: SecretBox) {
       .where(and(which, eq(videoJob.money, 'held'), IS_FREE))
       .returning({
         ...getTableColumns(videoJob),
-        ageMs: sqlText<number>`(extract(epoch from now() - ${videoJob.createdAt}) * 1000)::float8`,
+        ageMs: sqlText<number>`(extract(epoch from ${inSeconds(DEADLINE_SECONDS)} - ${videoJob.deadline}) * 1000)::float8`,
         isOverdue: sqlText<boolean>`${videoJob.deadline} <= now()`,
       })
       .then(rows => rows.map(({ ageMs, isOverdue, ...row }) => ({ job: toJob(row), ageMs, isOverdue })))

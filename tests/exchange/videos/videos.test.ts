@@ -166,9 +166,12 @@ describe('nobody asks after it', () => {
     const before = await balance()
     const { id } = await order('sora')
     maker.state = 'lost'
+    const { sql } = gateway.database
+    // As a gateway with a slow clock orders it, and one with a fast clock.
+    await sql`update video_job set created_at = now() - interval '2 hours' where id = ${uuidOf(id)}`
     expect((await show(id)).status).toBe('queued')
-    await gateway.database
-      .sql`update video_job set created_at = now() - interval '2 minutes' where id = ${uuidOf(id)}`
+    await sql`update video_job set created_at = now() + interval '2 hours', deadline = deadline - interval '2 minutes'
+      where id = ${uuidOf(id)}`
     expect(await show(id)).toMatchObject({ status: 'failed', error: { code: 'video_lost' } })
     expect(await balance()).toEqual(before)
   })
