@@ -80,6 +80,12 @@ class Checks {
       if (channel.value['cache_prompts'] === true && channel.value['format'] !== 'anthropic-messages') {
         this.#add(child(channel.pointer, 'cache_prompts'), 'is for channels of anthropic-messages')
       }
+      if (
+        typeof channel.value['reasoning_field'] === 'string' &&
+        channel.value['format'] !== 'openai-chat-completions'
+      ) {
+        this.#add(child(channel.pointer, 'reasoning_field'), 'is for channels of openai-chat-completions')
+      }
     }
   }
 

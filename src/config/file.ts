@@ -2,6 +2,7 @@ import { isUtf8 } from 'node:buffer'
 import { existsSync, statSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import type { Format } from '@/generation/format.ts'
+import type { ReasoningField } from '@/generation/reasoning-field.ts'
 import type { Surface } from '@/generation/surface.ts'
 import type { ThinkTags } from '@/generation/think-tags.ts'
 import type { JsonObject, JsonValue } from '@/json/json.ts'
@@ -42,6 +43,8 @@ export interface ChannelEntry {
   functionToolsOnly: boolean
   /** How its models write their thoughts into the text; undefined: they do not. */
   thinkTags: ThinkTags | undefined
+  /** The field in which it takes thoughts of earlier turns back; undefined: by its host. */
+  reasoningField: ReasoningField | undefined
   /** True: prompts of other formats' callers are kept, where its format keeps none unasked. */
   cachePrompts: boolean
   /** Whether the address may be on a private network. */
@@ -263,6 +266,7 @@ function channelEntry(channel: ChannelContent): ChannelEntry {
     maxConcurrent: channel.max_concurrent,
     functionToolsOnly: channel.function_tools_only ?? false,
     thinkTags: channel.think_tags,
+    reasoningField: channel.reasoning_field,
     cachePrompts: channel.cache_prompts ?? false,
     allowPrivate: channel.allow_private ?? namesPrivateAddress(channel.base_url),
   }

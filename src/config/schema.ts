@@ -1,5 +1,6 @@
 import { type Static, type TProperties, type TSchema, Type } from '@sinclair/typebox'
 import { FORMATS } from '@/generation/format.ts'
+import { REASONING_FIELDS } from '@/generation/reasoning-field.ts'
 import { SERVICE_TIERS } from '@/generation/service-tier.ts'
 import { SURFACES } from '@/generation/surface.ts'
 import { THINK_TAGS } from '@/generation/think-tags.ts'
@@ -94,6 +95,8 @@ const channel = closed({
   function_tools_only: flag,
   /** How its models write their thoughts into the text. Left out: they do not. */
   think_tags: Type.Optional(oneOf(THINK_TAGS)),
+  /** The field in which it takes thoughts of earlier turns back. Left out: by its host, else `reasoning_content`. */
+  reasoning_field: Type.Optional(oneOf(REASONING_FIELDS)),
   /** True: prompts of other formats' callers are kept, where this format keeps none unasked. */
   cache_prompts: flag,
   /** Whether the address may be on a private network. Left out: where the address is private in so many words. */

@@ -45,6 +45,7 @@ export function channelFields(entry: ChannelEntry) {
     max_concurrent: entry.maxConcurrent ?? null,
     function_tools_only: entry.functionToolsOnly,
     think_tags: entry.thinkTags ?? null,
+    reasoning_field: entry.reasoningField ?? null,
     cache_prompts: entry.cachePrompts,
     allow_private: entry.allowPrivate,
   }

@@ -20,6 +20,7 @@ import {
 } from 'drizzle-orm/pg-core'
 import type { Extras } from '@/generation/extras.ts'
 import type { Format } from '@/generation/format.ts'
+import type { ReasoningField } from '@/generation/reasoning-field.ts'
 import type { ServiceTier } from '@/generation/service-tier.ts'
 import type { Surface } from '@/generation/surface.ts'
 import type { ThinkTags } from '@/generation/think-tags.ts'
@@ -153,6 +154,8 @@ export const channel = pgTable(
     functionToolsOnly: boolean().notNull().default(false),
     /** How its models write their thoughts into the text; null: they do not. */
     thinkTags: text().$type<ThinkTags>(),
+    /** The field in which it takes thoughts of earlier turns back; null: by its host. */
+    reasoningField: text().$type<ReasoningField>(),
     /** True: prompts of other formats' callers are kept, where this format keeps none unasked. */
     cachePrompts: boolean().notNull().default(false),
     /** True: the address may be on a private network. */
@@ -162,6 +165,7 @@ export const channel = pgTable(
   t => [
     check('channel_source', sql`${t.source} in ('file', 'cli', 'console', 'default')`),
     check('channel_think_tags', sql`${t.thinkTags} in ('both', 'closing')`),
+    check('channel_reasoning_field', sql`${t.reasoningField} in ('reasoning_content', 'reasoning')`),
   ],
 )
 

@@ -4,6 +4,7 @@ import type { ReplyRoom } from '@/formats/untold.ts'
 import type { Format } from '@/generation/format.ts'
 import type { Loss, RequestField } from '@/generation/loss.ts'
 import type { MediaPart } from '@/generation/part.ts'
+import type { ReasoningField } from '@/generation/reasoning-field.ts'
 import type { GenerationRequest } from '@/generation/request.ts'
 import type { GenerationResponse } from '@/generation/response.ts'
 import type { Usage } from '@/generation/usage.ts'
@@ -202,6 +203,8 @@ export interface Target {
   maxOutputTokens: number | undefined
   /** True: a prompt without cache marks is to be kept, where the format keeps none unasked. Left out: it is not. */
   cachesPrompts?: boolean
+  /** Where it takes thoughts of earlier turns back, where an operator says so: a format may have several places. */
+  reasoningField?: ReasoningField | undefined
 }
 
 /** A request as an upstream of the format gets it, and what of it could not be said. */

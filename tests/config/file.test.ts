@@ -39,6 +39,7 @@ channels:
     think_tags: closing
     allow_private: true
   - { name: demo, format: anthropic-messages, base_url: "simulator:", cache_prompts: true }
+  - { name: own, format: openai-chat-completions, base_url: "http://10.0.0.7:8000", reasoning_field: reasoning }
 models:
   - id: gpt-5.1
     aliases: [gpt-latest]
@@ -80,6 +81,7 @@ test('a whole file is read, with defaults where it says nothing', () => {
       functionToolsOnly: true,
       cachePrompts: false,
       thinkTags: 'closing',
+      reasoningField: undefined,
       allowPrivate: true,
     },
     {
@@ -95,7 +97,24 @@ test('a whole file is read, with defaults where it says nothing', () => {
       functionToolsOnly: false,
       cachePrompts: true,
       thinkTags: undefined,
+      reasoningField: undefined,
       allowPrivate: false,
+    },
+    {
+      name: 'own',
+      format: 'openai-chat-completions',
+      baseUrl: 'http://10.0.0.7:8000',
+      apiKeys: [],
+      priority: 0,
+      weight: 1,
+      headers: {},
+      timeouts: {},
+      maxConcurrent: undefined,
+      functionToolsOnly: false,
+      cachePrompts: false,
+      thinkTags: undefined,
+      reasoningField: 'reasoning',
+      allowPrivate: true,
     },
   ])
   expect(file.models).toEqual([
@@ -186,12 +205,17 @@ describe('one line per error, with line number and path', () => {
     [
       'unknown key inside',
       channel('api_key: x'),
-      '5: channels[0].api_key: is not known here; known are name, format, base_url, api_keys, priority, weight, headers, timeouts, max_concurrent, function_tools_only, think_tags, cache_prompts, allow_private',
+      '5: channels[0].api_key: is not known here; known are name, format, base_url, api_keys, priority, weight, headers, timeouts, max_concurrent, function_tools_only, think_tags, reasoning_field, cache_prompts, allow_private',
     ],
     [
       'a setting of another format',
       channel('cache_prompts: true'),
       '5: channels[0].cache_prompts: is for channels of anthropic-messages',
+    ],
+    [
+      'a setting of Chat Completions alone',
+      channel('reasoning_field: reasoning'),
+      '5: channels[0].reasoning_field: is for channels of openai-chat-completions',
     ],
     [
       'unknown price',

@@ -20,6 +20,7 @@ export function channelOf(id: number, more: Partial<Channel> = {}, keys = 1): Ch
     functionToolsOnly: false,
     cachePrompts: false,
     thinkTags: undefined,
+    reasoningField: undefined,
     allowPrivate: false,
     vendor: `${id}.example`,
     ...more,

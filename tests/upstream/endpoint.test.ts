@@ -18,6 +18,7 @@ function channel(format: Format, baseUrl = 'https://up.example'): Channel {
     functionToolsOnly: false,
     cachePrompts: false,
     thinkTags: undefined,
+    reasoningField: undefined,
     allowPrivate: false,
     vendor: 'up.example',
   }

@@ -50,6 +50,7 @@ const channel: Channel = {
   functionToolsOnly: false,
   cachePrompts: false,
   thinkTags: undefined,
+  reasoningField: undefined,
   allowPrivate: true,
   vendor: 'veo',
 }

@@ -75,7 +75,7 @@ function reasoningFields(parts: readonly Part[], isCalling: boolean, rules: Targ
       ...(blocks.length > 0 && { thinking_blocks: blocks }),
     }
   }
-  const field = isCalling ? rules.vendor.reasoningField : undefined
+  const field = isCalling ? rules.reasoningField : undefined
   const { told = [], lost = [] } = Object.groupBy(thoughts, ({ redacted }) =>
     field === undefined || redacted ? 'lost' : 'told',
   )

@@ -24,8 +24,9 @@ function edits({ json, texts }: PassedBody, passage: Passage): JsonEdit[] {
   const { target, stream, outputLimit, withoutReasoning, lose } = passage
   const vendor = vendorTraits(target.vendor)
   const found = modelEdits(json, target.model)
-  if (withoutReasoning || vendor.isStrict) {
-    const thoughts = reasoningEdits(json, texts, withoutReasoning ? undefined : vendor.reasoningField)
+  const { reasoningField = vendor.reasoningField } = target
+  if (withoutReasoning || vendor.isStrict || target.reasoningField !== undefined) {
+    const thoughts = reasoningEdits(json, texts, withoutReasoning ? undefined : reasoningField)
     if (thoughts.isLossy) lose('reasoningHistory')
     found.push(...thoughts.edits)
   }

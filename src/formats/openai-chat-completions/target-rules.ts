@@ -12,12 +12,15 @@ export class TargetRules {
   readonly vendor: VendorTraits
   /** Who this upstream is, for signatures. */
   readonly vendorName: string
+  /** Where it takes thoughts back; undefined: nowhere. */
+  readonly reasoningField: VendorTraits['reasoningField']
   readonly losses = new Losses()
 
   constructor(target: Target) {
     this.model = modelTraits(target.model)
     this.vendor = vendorTraits(target.vendor)
     this.vendorName = target.vendor
+    this.reasoningField = target.reasoningField ?? this.vendor.reasoningField
   }
 
   refuses(field: RequestField): boolean {

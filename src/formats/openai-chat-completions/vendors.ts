@@ -2,6 +2,7 @@ import { isOpenai, vendorHost } from '@/formats/openai/vendor.ts'
 import { remembered } from '@/formats/remembered.ts'
 import { fitCallId } from '@/formats/tools/call-id.ts'
 import type { RequestField } from '@/generation/loss.ts'
+import type { ReasoningField } from '@/generation/reasoning-field.ts'
 import type { Effort } from '@/generation/request.ts'
 
 /** What a vendor of this format, told by `Target.vendor`, does in its own way. */
@@ -15,7 +16,7 @@ export interface VendorTraits {
   /** It refuses fields of messages that it does not know. */
   isStrict: boolean
   /** The field of a message in which it takes thoughts back; undefined: it refuses them. */
-  reasoningField: 'reasoning_content' | 'reasoning' | undefined
+  reasoningField: ReasoningField | undefined
   /** The efforts that all of its models know at most, weakest first; undefined when nothing is known. */
   efforts: readonly Effort[] | undefined
   /** Fields that it answers with a 400. */

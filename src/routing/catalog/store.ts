@@ -63,6 +63,7 @@ export async function readChannels(rows: Rows, secretBox: SecretBox): Promise<St
       ...row,
       maxConcurrent: row.maxConcurrent ?? undefined,
       thinkTags: row.thinkTags ?? undefined,
+      reasoningField: row.reasoningField ?? undefined,
       apiKeys: pool.map(key => secretBox.open(key.ciphertext)),
       keyIds: pool.map(key => key.id),
     }
@@ -110,8 +111,8 @@ export async function writeChannel(
   { apiKeys, ...entry }: ChannelEntry,
   source: Source,
 ): Promise<void> {
-  const { maxConcurrent = null, thinkTags = null } = entry
-  const row = { ...entry, maxConcurrent, thinkTags, source }
+  const { maxConcurrent = null, thinkTags = null, reasoningField = null } = entry
+  const row = { ...entry, maxConcurrent, thinkTags, reasoningField, source }
   const [stored] = await tx
     .insert(channel)
     .values(row)

@@ -29,6 +29,7 @@ function handedOn(vendor: string, message: JsonObject, strict = false) {
       maxConcurrent: undefined,
       functionToolsOnly: false,
       thinkTags: undefined,
+      reasoningField: undefined,
       cachePrompts: false,
       allowPrivate: false,
       vendor,

@@ -1,4 +1,5 @@
 import { type Static, Type } from '@sinclair/typebox'
+import { REASONING_FIELDS } from '@/generation/reasoning-field.ts'
 import { THINK_TAGS } from '@/generation/think-tags.ts'
 import { contracts } from './route.ts'
 import {
@@ -25,6 +26,7 @@ const timeouts = Type.Object(
 )
 
 const thinkTags = oneOf(THINK_TAGS)
+const reasoningField = oneOf(REASONING_FIELDS)
 
 const breaker = closed({
   state: oneOf(['closed', 'open', 'half-open']),
@@ -51,6 +53,7 @@ export const channel = closed({
   max_concurrent: nullable(Type.Integer()),
   function_tools_only: Type.Boolean(),
   think_tags: nullable(thinkTags),
+  reasoning_field: nullable(reasoningField),
   cache_prompts: Type.Boolean(),
   allow_private: Type.Boolean(),
   /** As the process that answers sees it. */
@@ -80,6 +83,8 @@ const channelFields = {
   function_tools_only: Type.Optional(Type.Boolean()),
   /** Null or left out: its models keep thoughts out of the text. */
   think_tags: Type.Optional(nullable(thinkTags)),
+  /** Null or left out: by its host. */
+  reasoning_field: Type.Optional(nullable(reasoningField)),
   cache_prompts: Type.Optional(Type.Boolean()),
   /** Left out: whether the address says so itself, as `127.0.0.1` does. */
   allow_private: Type.Optional(Type.Boolean()),

@@ -18,6 +18,7 @@ export interface ChannelTexts {
   'timeouts.idle_ms': string
   function_tools_only: boolean
   think_tags: NonNullable<Channel['think_tags']> | ''
+  reasoning_field: NonNullable<Channel['reasoning_field']> | ''
   cache_prompts: boolean
   allow_private: boolean
 }
@@ -40,6 +41,7 @@ export function channelTexts(channel: Channel | undefined, vendor: Vendor | unde
     'timeouts.idle_ms': text(channel?.timeouts.idle_ms),
     function_tools_only: channel?.function_tools_only ?? false,
     think_tags: channel?.think_tags ?? '',
+    reasoning_field: channel?.reasoning_field ?? '',
     cache_prompts: channel?.cache_prompts ?? false,
     allow_private: channel?.allow_private ?? false,
   }
@@ -75,10 +77,16 @@ export function readChannelTexts(
     max_concurrent: count('max_concurrent') ?? null,
     function_tools_only: texts.function_tools_only,
     think_tags: texts.think_tags === '' ? null : texts.think_tags,
+    reasoning_field: readReasoningField(texts),
     cache_prompts: texts.cache_prompts && texts.format === 'anthropic-messages',
     // Unticked on a new channel, the address decides.
     allow_private: texts.allow_private || channel !== undefined ? texts.allow_private : undefined,
   }
+}
+
+/** Only one format has several. */
+function readReasoningField({ format, reasoning_field: field }: ChannelTexts): Channel['reasoning_field'] {
+  return field === '' || format !== 'openai-chat-completions' ? null : field
 }
 
 /** Headers as people type them: `name: value`, one a line. */

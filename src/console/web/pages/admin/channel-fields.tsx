@@ -10,6 +10,12 @@ const THINK_TAGS: readonly Option<ChannelTexts['think_tags']>[] = [
   { value: 'closing', label: 'Before </think>: the template writes the opening tag' },
 ]
 
+const REASONING_FIELDS: readonly Option<ChannelTexts['reasoning_field']>[] = [
+  { value: '', label: 'As its host is known to' },
+  { value: 'reasoning', label: 'reasoning, as vLLM does' },
+  { value: 'reasoning_content', label: 'reasoning_content' },
+]
+
 /** The keys that a channel has: their secrets are not shown, they stay or are forgotten. */
 export function KeptKeys({
   kept,
@@ -66,6 +72,14 @@ export function MoreFields({ texts, field }: FormState<ChannelTexts>) {
         hint="Open-weight models write them between tags; callers get them as thoughts."
         {...field('think_tags')}
       />
+      {texts.format === 'openai-chat-completions' && (
+        <SelectField
+          label="Reads earlier thoughts as"
+          options={REASONING_FIELDS}
+          hint="Servers pass over the thoughts of earlier turns in any other field."
+          {...field('reasoning_field')}
+        />
+      )}
       {texts.format === 'anthropic-messages' && (
         <CheckField
           label="Asks for the prompt cache"

@@ -1,0 +1,2 @@
+ALTER TABLE "channel" ADD COLUMN "reasoning_field" text;--> statement-breakpoint
+ALTER TABLE "channel" ADD CONSTRAINT "channel_reasoning_field" CHECK ("channel"."reasoning_field" in ('reasoning_content', 'reasoning'));
