@@ -5,6 +5,7 @@ import { parseArgs } from 'node:util'
 import bounds from './bounds.json'
 import { build, missingPrograms } from './build.ts'
 import { type LoadOptions, measure, median, type Sample } from './measure.ts'
+import { profile } from './profile.ts'
 import { figureOf, leastRatio, type Results, table } from './report.ts'
 import { agentText, isScenario, SCENARIO_NAMES, SCENARIOS, type ScenarioName } from './scenarios.ts'
 import { type RunningServer, startStub } from './servers.ts'
@@ -14,6 +15,7 @@ import type { Deployment, Stores } from './tollgate.ts'
 
 const USAGE = `bun run bench [options]: what Tollgate costs beside nginx and a bare Bun proxy
 bun run bench soak [options]: whether it stays flat under load; see --help there
+bun run bench profile [options]: what its main thread does, function by function; see --help there
 
   --scenarios a,b  of ${SCENARIO_NAMES.join(', ')}; all
   --pairs a>b,...  conversions, caller>upstream, of chat, responses, messages, gemini; "all": all sixteen
@@ -286,4 +288,5 @@ function progress(line: string): void {
 }
 
 const [command, ...words] = process.argv.slice(2)
-process.exitCode = command === 'soak' ? await soak(words) : await main()
+process.exitCode =
+  command === 'soak' ? await soak(words) : command === 'profile' ? await profile(words) : await main()

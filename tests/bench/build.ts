@@ -4,9 +4,9 @@ import { join } from 'node:path'
 
 const NEEDED = { gcc: 'gcc', nginx: 'nginx' }
 
-/** A line for each program that is not there, saying what installs it. */
-export function missingPrograms(): string[] {
-  return Object.entries(NEEDED)
+/** A line for each program that is not there, saying what installs it. @param more Debian's packages by program */
+export function missingPrograms(more: Readonly<Record<string, string>> = {}): string[] {
+  return Object.entries({ ...NEEDED, ...more })
     .filter(([program]) => Bun.which(program) === null)
     .map(([program, debian]) => `${program} is not installed: apt-get install ${debian}`)
 }

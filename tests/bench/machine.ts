@@ -48,6 +48,17 @@ export function cpuUs(pids: readonly number[]): number {
   return ticks * TICK_US
 }
 
+/** User and system time of a process so far, in µs, by the names of its threads; the first of them is `main`. */
+export function threadCpuUs(pid: number): Map<string, number> {
+  const found = new Map<string, number>()
+  for (const thread of readdirSync(`/proc/${pid}/task`)) {
+    const name = thread === String(pid) ? 'main' : readProc(pid, `task/${thread}/comm`).trim()
+    const ranNs = Number(readProc(pid, `task/${thread}/schedstat`).split(' ')[0])
+    found.set(name, (found.get(name) ?? 0) + ranNs / 1000)
+  }
+  return found
+}
+
 /** Memory of the processes in MB; what several of them share counts once. */
 export function memoryMb(pids: readonly number[]): number {
   let kilobytes = 0

@@ -13,7 +13,7 @@ export type Stores = 'embedded' | { databaseUrl: string; redisUrl: string }
 export interface Deployment {
   key: string
   /** With so many workers; more than one want databases given by address. */
-  start(workers?: number): Promise<RunningServer>
+  start(workers?: number, env?: Readonly<Record<string, string>>): Promise<RunningServer>
   /** Removes what is not in the directory. */
   remove(): Promise<void>
 }
@@ -53,7 +53,7 @@ export async function deploy(directory: string, stub: string, stores: Stores): P
   const { key } = await tollgate(env, ['key', 'create', '--account', String(account['id'])])
   return {
     key: String(key),
-    start: (workers = 1) => startGateway({ ...env, WORKERS: String(workers) }, stores),
+    start: (workers = 1, more = {}) => startGateway({ ...env, ...more, WORKERS: String(workers) }, stores),
     remove: async () => database?.drop(),
   }
 }
