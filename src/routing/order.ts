@@ -90,8 +90,15 @@ export function afterFailure(rest: readonly Candidate[], failed: Candidate, kind
   if (kind === 'upstream_rate_limited' || kind === 'upstream_auth') {
     return rest.filter(({ route, key }) => !isDestination({ route, key }, destinationOf(failed)))
   }
-  const isSame = ({ route }: Candidate) => route.channel.id === failed.route.channel.id
-  return [...rest.filter(candidate => !isSame(candidate)), ...rest.filter(isSame)]
+  return lastWhere(rest, ({ route }) => route.channel.id === failed.route.channel.id)
+}
+
+/** The same, with those of which this is true at the end. */
+export function lastWhere(
+  candidates: readonly Candidate[],
+  isLast: (candidate: Candidate) => boolean,
+): Candidate[] {
+  return [...candidates.filter(candidate => !isLast(candidate)), ...candidates.filter(isLast)]
 }
 
 /** What of a candidate a conversation comes back to. */

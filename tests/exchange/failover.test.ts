@@ -195,6 +195,24 @@ models:
     })
   })
 
+  test.each([429, 401])(
+    '%d with key after key of a channel: the last attempt is for another channel',
+    async status => {
+      round += 1
+      answerFirst = refuses(status)
+      await gateway.apply(`
+channels:
+  - { name: a-${round}, format: openai-chat-completions, base_url: "${first.url}", api_keys: ["k", "l", "m", "n"], priority: 0 }
+  - { name: b-${round}, format: openai-chat-completions, base_url: "${second.url}", api_keys: ["k"], priority: 1 }
+models:
+  - { id: pool-${round}, channels: [{ channel: a-${round}, model: m }, { channel: b-${round}, model: m }], prices: { input: 1, output: 2 } }
+`)
+      const response = await post(`pool-${round}`, true)
+      expect(await response.text()).toContain('two')
+      expect([first.seen.length, second.seen.length]).toEqual([2, 1])
+    },
+  )
+
   test.each([400, 404, 413, 422])("%d is the caller's own: no other channel is asked", async status => {
     answerFirst = refuses(status)
     const response = await post(await twoChannels(), true)

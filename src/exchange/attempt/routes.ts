@@ -7,7 +7,7 @@ import type { ExchangeRecord } from '@/exchange/record.ts'
 import type { ConversationTraits } from '@/routing/affinity.ts'
 import { type Outcome, outcomeOf } from '@/routing/health/outcome.ts'
 import type { Model, Route } from '@/routing/model.ts'
-import { afterFailure, type Candidate } from '@/routing/order.ts'
+import { afterFailure, type Candidate, lastWhere } from '@/routing/order.ts'
 import type { Attempt } from '@/routing/selector.ts'
 import type { Sendable } from './attempt.ts'
 
@@ -109,7 +109,11 @@ function candidatesAfter(
   if (failure.retry !== 'next-channel') throw failure
   if (gateway.clock.elapsed() - record.begunAt >= MAX_FAILOVER_MS) throw failure
   const { kind } = outcomeOf(failure)
-  return kind === 'ok' || kind === 'ignored' ? others : afterFailure(others, failed, kind)
+  const rest = kind === 'ok' || kind === 'ignored' ? others : afterFailure(others, failed, kind)
+  if (record.tries.length < MAX_ATTEMPTS - 1) return rest
+  // A channel's keys may all be of one account at its vendor: the last attempt is another channel's, where there is one.
+  const tried = new Set(record.tries.map(({ channel }) => channel))
+  return lastWhere(rest, ({ route }) => tried.has(route.channel.name))
 }
 
 /** Why an attempt failed; a class, so that it cannot be mistaken for whatever an attempt returns. */
