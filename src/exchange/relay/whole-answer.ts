@@ -45,9 +45,9 @@ type Heard = Pick<Preparation, 'codec' | 'decodeContext'>
 
 class EventListener implements AnswerListener {
   readonly #preparation: Heard
-  readonly #meter = new Meter()
   #form: ReturnType<typeof formOf>
-  /** From bytes to the meter, once it is known that they are events. */
+  /** Made once it is known that they are events, which is hardly ever. */
+  #meter: Meter | undefined
   #events: StreamMachine<Uint8Array, GenerationEvent> | undefined
 
   constructor(preparation: Heard) {
@@ -55,22 +55,22 @@ class EventListener implements AnswerListener {
   }
 
   get finished(): boolean {
-    return this.#meter.finished && this.#meter.error === undefined
+    return this.#meter?.finished === true && this.#meter.error === undefined
   }
 
   get isConclusive(): boolean {
-    return this.#meter.isConclusive
+    return this.#meter?.isConclusive === true
   }
 
   hear(chunk: Uint8Array): void {
     this.#form ??= formOf(chunk)
     if (this.#form !== 'events') return
     const { codec, decodeContext } = this.#preparation
+    this.#meter ??= new Meter()
+    const meter = this.#meter
     this.#events ??= compose(createSseParser(), codec.createStreamDecoder(decodeContext))
-    this.#events.push(chunk, this.#observe)
+    this.#events.push(chunk, event => meter.observe(event))
   }
-
-  readonly #observe = (event: GenerationEvent): void => this.#meter.observe(event)
 }
 
 /** An answer that the caller gets in one piece. */
