@@ -1,6 +1,6 @@
 import { reachable } from '@/commands/serve/console.ts'
 import { COMMAND_LINE, writeAct } from '@/console/acts.ts'
-import { makeLink } from '@/console/links.ts'
+import { makeLink } from '@/console/sign-in/links.ts'
 import { type Command, readArguments, requiredEmail } from './command.ts'
 import { withDatabase } from './deployment.ts'
 import { print } from './output.ts'

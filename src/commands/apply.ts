@@ -1,6 +1,6 @@
 import { readConfigFile } from '@/config/file.ts'
 import type { Environment } from '@/config/settings.ts'
-import { applyFile } from '@/console/file-changes.ts'
+import { applyFile } from '@/console/catalog/file-changes.ts'
 import type { Database } from '@/db/connect.ts'
 import { type ApplyResult, type Counts, countsOf } from '@/routing/catalog/apply.ts'
 import { describeCurrencyChange } from '@/routing/catalog/defaults.ts'

@@ -1,6 +1,6 @@
-import { postByHand } from '@/console/account-changes.ts'
+import { postByHand } from '@/console/accounts/account-changes.ts'
 import { COMMAND_LINE } from '@/console/acts.ts'
-import { makeCodes } from '@/console/redeem-codes.ts'
+import { makeCodes } from '@/console/money/redeem-codes.ts'
 import type { Database } from '@/db/connect.ts'
 import { Refusal } from '@/errors/refusal.ts'
 import type { JsonObject } from '@/json/json.ts'

@@ -1,4 +1,4 @@
-import { endStateOf, exactly, lineRow, loadReceipt, type Receipt } from '@/console/receipt.ts'
+import { endStateOf, exactly, lineRow, loadReceipt, type Receipt } from '@/console/requests/receipt.ts'
 import { Refusal } from '@/errors/refusal.ts'
 import type { JsonObject } from '@/json/json.ts'
 import { formatMoney } from '@/pricing/money.ts'

@@ -12,7 +12,7 @@ import { reportTo, untilDismissed, type WorkerOrder, workerOrder } from '@/comma
 import { configFileOf } from '@/config/file.ts'
 import { readSettings, type Settings } from '@/config/settings.ts'
 import { stateDirectory } from '@/config/state-directory.ts'
-import { firstOwnerLink, linkMakerOf } from '@/console/links.ts'
+import { firstOwnerLink, linkMakerOf } from '@/console/sign-in/links.ts'
 import type { Database } from '@/db/connect.ts'
 import { openDatabase } from '@/db/open.ts'
 import type { SecretBox } from '@/secrets/secret-box.ts'

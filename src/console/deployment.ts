@@ -11,10 +11,10 @@ import type { Log } from '@/telemetry/log.ts'
 import type { Channel } from '@/upstream/channel.ts'
 import type { UpstreamClient } from '@/upstream/client.ts'
 import { loadConsoleEntry } from './console-entry.ts'
-import type { LiveTail } from './live-tail.ts'
-import type { SendMail } from './mail.ts'
-import type { Passwords } from './passwords.ts'
-import type { Throttle } from './throttle.ts'
+import type { LiveTail } from './requests/live-tail.ts'
+import type { SendMail } from './sign-in/mail.ts'
+import type { Passwords } from './sign-in/passwords.ts'
+import type { Throttle } from './sign-in/throttle.ts'
 
 /** What the console is told of the process that it is in. */
 export interface Readings {

@@ -674,8 +674,8 @@ export const idempotency = pgTable(
 )
 
 /**
- * What a payment provider told of a payment's refunds (src/console/payment-returns.ts). What they take off follows from
- * all of it, in whichever order it came.
+ * What a payment provider told of a payment's refunds (src/console/money/payment-returns.ts). What they take off
+ * follows from all of it, in whichever order it came.
  */
 export const refundFact = pgTable(
   'refund_fact',

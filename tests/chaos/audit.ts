@@ -1,6 +1,6 @@
 import { ledgerFixture } from '#tests/ledger/fixture.ts'
 import { closeTestServer } from '#tests/support/stores/database.ts'
-import { addUpUsage } from '@/console/usage-totals.ts'
+import { addUpUsage } from '@/console/requests/usage-totals.ts'
 import { audit } from '@/ledger/audit.ts'
 
 const BOUND_MS = 10_000

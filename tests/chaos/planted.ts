@@ -261,10 +261,10 @@ export const PLANTED: readonly Planted[] = [
   },
   {
     bug: 'a refund that failed is given back although the total of a later one no longer has it',
-    file: 'src/console/payment-returns.ts',
+    file: 'src/console/money/payment-returns.ts',
     find: 'const everRefunded = amountNano + failedBy(at)',
     replace: 'const everRefunded = amountNano',
-    caughtBy: 'tests/console/payments.test.ts',
+    caughtBy: 'tests/console/money/payments.test.ts',
   },
   {
     bug: 'a price that is to change is in force at once',

@@ -1,8 +1,8 @@
 import { afterAll, expect, test } from 'bun:test'
 import { testDatabase } from '#tests/support/stores/database.ts'
 import { parseConfigFile } from '@/config/file.ts'
+import { applyFile } from '@/console/catalog/file-changes.ts'
 import { loadConsoleEntry } from '@/console/console-entry.ts'
-import { applyFile } from '@/console/file-changes.ts'
 import { setting } from '@/db/schema.ts'
 import { secretBox } from '@/secrets/secret-box.ts'
 

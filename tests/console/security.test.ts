@@ -11,7 +11,7 @@ import { startTestGateway, type TestGateway } from '#tests/support/gateway/gatew
 import { manualClock } from '#tests/support/manual-clock.ts'
 import { until } from '#tests/support/upstreams/upstream.ts'
 import { consoleRoutes } from '@/console/api/contract/api.ts'
-import { firstOwnerLink, linkMakerOf, makeLink } from '@/console/links.ts'
+import { firstOwnerLink, linkMakerOf, makeLink } from '@/console/sign-in/links.ts'
 import { consoleSession, consoleUser, type Role } from '@/db/schema.ts'
 
 const clock = manualClock(Date.now())

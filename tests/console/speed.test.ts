@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { startTestConsole, type TestConsole, type Visitor } from '#tests/support/gateway/console.ts'
 import { startTestGateway, type TestGateway } from '#tests/support/gateway/gateway.ts'
 import { least, msOf } from '#tests/support/least.ts'
-import { addUpUsage } from '@/console/usage-totals.ts'
+import { addUpUsage } from '@/console/requests/usage-totals.ts'
 
 const ROWS = 100_000
 let gateway: TestGateway

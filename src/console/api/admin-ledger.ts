@@ -6,8 +6,8 @@ import { administer, readActs } from '../acts.ts'
 import type { Console } from '../deployment.ts'
 import { ConsoleError, invalid } from '../failure.ts'
 import { readExpiry } from '../moments.ts'
+import { codeId, makeCodes } from '../money/redeem-codes.ts'
 import { cursorHash, cursorId, cursorOf, cursorOfHash, cursorRequest, readPage } from '../paging.ts'
-import { codeId, makeCodes } from '../redeem-codes.ts'
 import { readSystem } from '../system.ts'
 import {
   type Act,

@@ -1,9 +1,9 @@
 import { administer } from '../acts.ts'
 import type { Console } from '../deployment.ts'
 import { ConsoleError, notFound } from '../failure.ts'
-import { linkStore, type OpenLink as StoredOpenLink } from '../link-store.ts'
 import { cursorHash, cursorOfHash, readPage } from '../paging.ts'
-import { hasRank } from '../sessions.ts'
+import { linkStore, type OpenLink as StoredOpenLink } from '../sign-in/link-store.ts'
+import { hasRank } from '../sign-in/sessions.ts'
 import { adminLinkRoutes, type OpenLink } from './contract/admin-links.ts'
 import { actorOf, controller, type Listener } from './controller.ts'
 

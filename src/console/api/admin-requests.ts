@@ -1,5 +1,5 @@
 import type { Console } from '../deployment.ts'
-import { refundRequest } from '../refund.ts'
+import { refundRequest } from '../money/refund.ts'
 import { adminRequestRoutes } from './contract/admin-accounts.ts'
 import { actorOf, controller, type Listener } from './controller.ts'
 import { logFile, logPage, oneReceipt, tailOf } from './requests.ts'

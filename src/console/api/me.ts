@@ -1,12 +1,18 @@
 import { accountStore } from '@/accounts/store.ts'
-import { refuseAdministrator } from '../closing.ts'
+import { refuseAdministrator } from '../accounts/closing.ts'
 import type { Console } from '../deployment.ts'
-import { factorStore } from '../factor-store.ts'
 import { ConsoleError, invalid } from '../failure.ts'
-import { linkStore } from '../link-store.ts'
-import { checkSecondFactor, hashRecoveryCode, newRecoveryCodes, newSecret, stepOf } from '../second-factor.ts'
-import { sessionStore } from '../session-store.ts'
-import { userStore } from '../user-store.ts'
+import { factorStore } from '../sign-in/factor-store.ts'
+import { linkStore } from '../sign-in/link-store.ts'
+import {
+  checkSecondFactor,
+  hashRecoveryCode,
+  newRecoveryCodes,
+  newSecret,
+  stepOf,
+} from '../sign-in/second-factor.ts'
+import { sessionStore } from '../sign-in/session-store.ts'
+import { userStore } from '../sign-in/user-store.ts'
 import { meRoutes } from './contract/session.ts'
 import { controller, type Listener } from './controller.ts'
 

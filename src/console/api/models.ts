@@ -1,9 +1,9 @@
 import { accountStore } from '@/accounts/store.ts'
 import type { Model } from '@/routing/model.ts'
+import { reachedModels, surfacesOf } from '../accounts/reach.ts'
+import { ratesRow } from '../catalog/price-rows.ts'
 import type { Console } from '../deployment.ts'
 import { Playground } from '../playground.ts'
-import { ratesRow } from '../price-rows.ts'
-import { reachedModels, surfacesOf } from '../reach.ts'
 import { modelRoutes, type ReachedModel } from './contract/models.ts'
 import { controller, type Listener } from './controller.ts'
 

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { startTestConsole, type TestConsole, type Visitor } from '#tests/support/gateway/console.ts'
 import { startTestGateway, type TestGateway } from '#tests/support/gateway/gateway.ts'
 import { randomOf } from '#tests/support/streams/fuzz.ts'
-import { readStatements } from '@/console/statements.ts'
+import { readStatements } from '@/console/money/statements.ts'
 import type { ServiceTier } from '@/generation/service-tier.ts'
 import { audit } from '@/ledger/audit.ts'
 

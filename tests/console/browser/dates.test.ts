@@ -3,7 +3,7 @@ import type { Browser } from 'playwright-core'
 import { BROWSER_TIMEOUT_MS, HAS_BROWSER, launchBrowser, openVisitor } from '#tests/support/browser.ts'
 import { startTestConsole, type TestConsole } from '#tests/support/gateway/console.ts'
 import { startTestGateway, type TestGateway } from '#tests/support/gateway/gateway.ts'
-import { firstIdAt } from '@/console/request-log.ts'
+import { firstIdAt } from '@/console/requests/request-log.ts'
 import { excessOf, faultsOf } from './faults.ts'
 
 describe.skipIf(!HAS_BROWSER)('usage and requests between two dates', () => {

@@ -2,7 +2,7 @@
 import { afterAll, beforeEach, describe, expect, test } from 'bun:test'
 import { testDatabase } from '#tests/support/stores/database.ts'
 import type { ConfigFile } from '@/config/file.ts'
-import { applyFile } from '@/console/file-changes.ts'
+import { applyFile } from '@/console/catalog/file-changes.ts'
 import { openListener } from '@/db/listener.ts'
 import { channel, channelKey, model, setting } from '@/db/schema.ts'
 import { Refusal } from '@/errors/refusal.ts'

@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeEach, expect, test } from 'bun:test'
 import { testDatabase } from '#tests/support/stores/database.ts'
-import { applyFile } from '@/console/file-changes.ts'
+import { applyFile } from '@/console/catalog/file-changes.ts'
 import { channel, model } from '@/db/schema.ts'
 import { type LiveCatalog, openLiveCatalog } from '@/routing/catalog/live-catalog.ts'
 import { refreshPrices } from '@/routing/catalog/price-refresh.ts'

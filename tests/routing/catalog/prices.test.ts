@@ -1,6 +1,6 @@
 import { afterAll, beforeEach, describe, expect, test } from 'bun:test'
 import { testDatabase } from '#tests/support/stores/database.ts'
-import { applyFile } from '@/console/file-changes.ts'
+import { applyFile } from '@/console/catalog/file-changes.ts'
 import { channel, model, priceVersion } from '@/db/schema.ts'
 import { sqlErrorOf } from '@/db/sql-error.ts'
 import { readPrices } from '@/generation/rate-text.ts'

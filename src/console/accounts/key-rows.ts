@@ -1,0 +1,57 @@
+import type { ApiKey, LimitChanges } from '@/accounts/account.ts'
+import { formatMoney } from '@/pricing/money.ts'
+import type { Key } from '../api/contract/keys.ts'
+import { revisionOf } from '../revision.ts'
+
+/** A key as the console shows it. `spentNano`: of the cap's running period. `now` in ms. */
+export function keyRow(key: ApiKey, spentNano: bigint | undefined, now: number): Key {
+  return {
+    id: key.id,
+    account_id: key.accountId,
+    name: key.name,
+    prefix: `sk-${key.lookup}`,
+    status: statusOf(key, now),
+    models: key.models === undefined ? null : [...key.models],
+    expires_at: key.expiresAt?.toISOString() ?? null,
+    allow_ips: key.allowIps === undefined ? null : [...key.allowIps],
+    cap: key.cap === undefined ? null : { amount: formatMoney(key.cap.amountNano), period: key.cap.period },
+    spent: key.cap === undefined ? null : formatMoney(spentNano ?? 0n),
+    limits: limitsRow(key.limits),
+    created_at: key.createdAt.toISOString(),
+    last_used_at: key.lastUsedAt?.toISOString() ?? null,
+    revoked_at: key.revokedAt?.toISOString() ?? null,
+    revision: keyRevision(key),
+  }
+}
+
+/** Another one whenever somebody has changed the key's name or limits. */
+export function keyRevision({ name, limits }: ApiKey): string {
+  return revisionOf({ name, limits: limitsRow(limits) })
+}
+
+/** Limits as the API shows them; null is the deployment's default. */
+export function limitsRow(limits: ApiKey['limits']) {
+  return {
+    requests_per_minute: limits.requestsPerMinute ?? null,
+    tokens_per_minute: limits.tokensPerMinute ?? null,
+    concurrent_requests: limits.concurrentRequests ?? null,
+  }
+}
+
+/** Limits as a request gives them, under the names of the program. */
+export function limitChangesOf(limits: {
+  requests_per_minute?: number | null
+  tokens_per_minute?: number | null
+  concurrent_requests?: number | null
+}): LimitChanges {
+  return {
+    ...(limits.requests_per_minute === undefined ? {} : { requestsPerMinute: limits.requests_per_minute }),
+    ...(limits.tokens_per_minute === undefined ? {} : { tokensPerMinute: limits.tokens_per_minute }),
+    ...(limits.concurrent_requests === undefined ? {} : { concurrentRequests: limits.concurrent_requests }),
+  }
+}
+
+function statusOf({ revokedAt, expiresAt }: ApiKey, now: number): Key['status'] {
+  if (revokedAt !== undefined) return 'revoked'
+  return expiresAt !== undefined && expiresAt.getTime() <= now ? 'expired' : 'active'
+}

@@ -1,0 +1,56 @@
+import { and, desc, eq, inArray, lt, notInArray } from 'drizzle-orm'
+import type { Rows } from '@/db/connect.ts'
+import { type EntryKind, entry, ledgerGrant } from '@/db/schema.ts'
+import { formatMoney } from '@/pricing/money.ts'
+import type { Entry } from '../api/contract/billing.ts'
+import { cursorLike, type Page, readPage } from '../paging.ts'
+
+/** A posting on an account, as it is stored. */
+export type StoredEntry = typeof entry.$inferSelect
+
+/** What requests cost, and what was corrected of it. */
+const USAGE: EntryKind[] = ['usage', 'usage_trueup', 'usage_refund']
+
+/** The entries of an account, newest first. */
+export async function entryPage(
+  rows: Rows,
+  accountId: number,
+  query: { cursor?: string; limit?: number; show?: 'all' | 'usage' | 'other' },
+): Promise<Page<Entry>> {
+  const before = cursorLike(/^\d{1,18}$/, query)?.[0]
+  const kinds = { all: undefined, usage: inArray(entry.kind, USAGE), other: notInArray(entry.kind, USAGE) }
+  const read = (limit: number) =>
+    rows
+      .select({ entry, expiresAt: ledgerGrant.expiresAt })
+      .from(entry)
+      .leftJoin(ledgerGrant, and(eq(ledgerGrant.entryId, entry.id), eq(ledgerGrant.entryKind, entry.kind)))
+      .where(
+        and(
+          eq(entry.accountId, accountId),
+          before === undefined ? undefined : lt(entry.seq, BigInt(before)),
+          kinds[query.show ?? 'all'],
+        ),
+      )
+      .orderBy(desc(entry.seq))
+      .limit(limit)
+  const { rows: found, next } = await readPage(query, read, row => row.entry.seq.toString())
+  const items = found.map(row => ({
+    ...entryRow(row.entry),
+    expires_at: row.expiresAt?.toISOString() ?? null,
+  }))
+  return { items, next }
+}
+
+/** An entry of the ledger as the API shows it, without its terms. */
+export function entryRow(row: StoredEntry): Omit<Entry, 'expires_at'> {
+  return {
+    id: row.id,
+    seq: row.seq.toString(),
+    kind: row.kind,
+    amount: formatMoney(row.amount),
+    balance_after: formatMoney(row.balanceAfter),
+    ref: row.ref,
+    reason: row.reason,
+    created_at: row.createdAt.toISOString(),
+  }
+}

@@ -1,0 +1,211 @@
+import { and, asc, between, eq, gt, gte, lt, ne, type SQL } from 'drizzle-orm'
+import { accountStore } from '@/accounts/store.ts'
+import type { Database, Rows } from '@/db/connect.ts'
+import { entry } from '@/db/schema.ts'
+import { formatMoney } from '@/pricing/money.ts'
+import { loadDefaults } from '@/routing/catalog/defaults.ts'
+import type { Statement } from '../api/contract/billing.ts'
+import { csvDownload } from '../csv.ts'
+import type { Console } from '../deployment.ts'
+import { invalid, notFound } from '../failure.ts'
+import { entryRow, type StoredEntry } from './entries.ts'
+import { statementPage } from './statement-page.ts'
+
+/** A month of UTC in which something moved. */
+interface Month {
+  /** As in 2026-11. */
+  month: string
+  entries: number
+  openingNano: bigint
+  creditsNano: bigint
+  debitsNano: bigint
+  /** All its entries are numbered from here to there; so may be some of the months beside it. */
+  firstSeq: bigint
+  lastSeq: bigint
+}
+
+/** How many entries are counted at a time, which takes some 150 ms. */
+const COUNTED_AT_ONCE = 100_000
+
+/** The months of an account, oldest first. What they count is kept, so that an entry is counted once and not by each reader. */
+async function readMonths({ sql }: Database, accountId: number): Promise<Month[]> {
+  let added: number | undefined
+  do {
+    const [counted] = await sql<{ added: number }[]>`
+      select ledger_total_months(${accountId}, ${COUNTED_AT_ONCE}) as added`
+    added = counted?.added
+  } while (added === COUNTED_AT_ONCE)
+  const rows = await sql<
+    {
+      month: string
+      entries: bigint
+      credits: bigint
+      debits: bigint
+      first_seq: bigint
+      last_seq: bigint
+    }[]
+  >`
+    select to_char(month, 'YYYY-MM') as month, entries, credits, debits, first_seq, last_seq
+    from monthly_total where account_id = ${accountId} order by monthly_total.month`
+  let balance = 0n
+  return rows.map(({ month, entries, credits, debits, first_seq, last_seq }) => {
+    const openingNano = balance
+    balance += credits - debits
+    return {
+      month,
+      entries: Number(entries),
+      openingNano,
+      creditsNano: credits,
+      debitsNano: debits,
+      firstSeq: first_seq,
+      lastSeq: last_seq,
+    }
+  })
+}
+
+/** What moved in each month of UTC, newest first. */
+export async function readStatements(database: Database, accountId: number): Promise<Statement[]> {
+  return (await readMonths(database, accountId)).map(statementOf).reverse()
+}
+
+function statementOf({ month, entries, openingNano, creditsNano, debitsNano }: Month): Statement {
+  return {
+    month,
+    opening: formatMoney(openingNano),
+    credits: formatMoney(creditsNano),
+    debits: formatMoney(-debitsNano),
+    closing: formatMoney(openingNano + creditsNano - debitsNano),
+    entries,
+  }
+}
+
+/**
+ * A month of an account, as a page.
+ * @throws ConsoleError `not_found` for a month in which nothing moved
+ */
+export async function printStatement(console: Console, accountId: number, month: string): Promise<Response> {
+  const { database, catalog } = console
+  const found = await findMonth(database, accountId, month)
+  if (found === undefined) throw notFound('statement')
+  const [{ email }, models, others, { currency }] = await Promise.all([
+    accountStore(database).findAccount(accountId),
+    readUsageByModel(database, accountId, found),
+    database.orm
+      .select()
+      .from(entry)
+      .where(and(isOf(accountId, found), ne(entry.kind, 'usage')))
+      .orderBy(asc(entry.seq)),
+    loadDefaults(database),
+  ])
+  return statementPage({
+    email,
+    accountId,
+    currency,
+    statement: statementOf(found),
+    models: models.map(({ model, serviceTier, requests, spentNano }) => ({
+      name:
+        (model === '' ? 'unknown' : (catalog.find(model)?.displayName ?? model)) +
+        (serviceTier === null ? '' : ` (${serviceTier})`),
+      requests,
+      spentNano,
+    })),
+    others,
+    printedAt: new Date(console.clock.now()).toISOString().slice(0, 16).replace('T', ' '),
+  })
+}
+
+const CSV_HEADINGS = ['time', 'number', 'kind', 'amount', 'balance', 'reference', 'reason', 'id']
+
+/**
+ * The entries of a month as a file, oldest first.
+ * @throws ConsoleError for what is no month
+ */
+export async function downloadEntries(
+  { database }: Console,
+  accountId: number,
+  month: string,
+): Promise<Response> {
+  if (Number.isNaN(Date.parse(`${month}-01T00:00:00Z`))) {
+    throw invalid('month', 'This is no month, as in 2026-11')
+  }
+  const found = await findMonth(database, accountId, month)
+  return csvDownload(`entries-${month}.csv`, CSV_HEADINGS, csvParts(database.orm, accountId, found))
+}
+
+/** Undefined: nothing moved in it. */
+async function findMonth(database: Database, accountId: number, month: string): Promise<Month | undefined> {
+  return (await readMonths(database, accountId)).find(one => one.month === month)
+}
+
+/** When a month begins and ends; its name is one of ours. */
+function timesOf({ month }: Month): { from: Date; to: Date } {
+  const from = new Date(`${month}-01T00:00:00Z`)
+  const to = new Date(from)
+  to.setUTCMonth(to.getUTCMonth() + 1)
+  return { from, to }
+}
+
+/** The numbers find the entries, and the times tell those of the month from others between them. */
+function isOf(accountId: number, month: Month): SQL | undefined {
+  const { firstSeq, lastSeq } = month
+  const { from, to } = timesOf(month)
+  return and(
+    eq(entry.accountId, accountId),
+    between(entry.seq, firstSeq, lastSeq),
+    gte(entry.createdAt, from),
+    lt(entry.createdAt, to),
+  )
+}
+
+/**
+ * What requests were charged for in that time, by model and service tier, the dearest first. By the entries and not by when requests
+ * began: one that ran over the end of a month is in the month that paid for it.
+ */
+async function readUsageByModel({ sql }: Database, accountId: number, month: Month) {
+  const { firstSeq, lastSeq } = month
+  const { from, to } = timesOf(month)
+  const rows = await sql<{ model: string; tier: string | null; requests: bigint; spent: string }[]>`
+    select coalesce(exchange.model, '') as model, exchange.service_tier as tier, count(*) as requests,
+      -sum(entry.amount) as spent
+    from entry left join exchange on exchange.id = entry.id
+    where entry.account_id = ${accountId} and entry.kind = 'usage'
+      and entry.seq between ${firstSeq.toString()}::text::bigint and ${lastSeq.toString()}::text::bigint
+      and entry.created_at >= ${from.toISOString()}::text::timestamptz
+      and entry.created_at < ${to.toISOString()}::text::timestamptz
+    group by 1, 2 order by sum(entry.amount), 1, 2`
+  return rows.map(({ model, tier, requests, spent }) => ({
+    model,
+    serviceTier: tier,
+    requests: Number(requests),
+    spentNano: BigInt(spent),
+  }))
+}
+
+/** A part holds no connection while it is on its way: whoever reads slowly keeps nobody else waiting. */
+const PART = 2_000
+
+/**
+ * The balance goes on from that of the month before. It is not `balance_after`, which goes by the numbers: of entries
+ * around the end of a month one that is numbered later may be dated earlier, as its transaction began before its turn.
+ */
+async function* csvParts(rows: Rows, accountId: number, month: Month | undefined) {
+  if (month === undefined) return
+  let after = month.firstSeq - 1n
+  let balance = month.openingNano
+  for (;;) {
+    const part: StoredEntry[] = await rows
+      .select()
+      .from(entry)
+      .where(and(isOf(accountId, month), gt(entry.seq, after)))
+      .orderBy(asc(entry.seq))
+      .limit(PART)
+    yield part.map(row => {
+      balance += row.amount
+      const { created_at, seq, kind, amount, ref, reason, id } = entryRow(row)
+      return [created_at, seq, kind, amount, formatMoney(balance), ref, reason, id]
+    })
+    const last = part.at(-1)
+    if (last === undefined || part.length < PART) return
+    after = last.seq
+  }
+}

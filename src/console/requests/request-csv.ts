@@ -1,0 +1,51 @@
+import type { Rows } from '@/db/connect.ts'
+import type { RequestLine } from '../api/contract/requests.ts'
+import { csvDownload } from '../csv.ts'
+import { keyNamesOf, type LogQuery, lineOf, readLog, type StoredExchange } from './request-log.ts'
+
+type Line = RequestLine & Pick<StoredExchange, 'serviceTier'>
+
+/** Their headings, and what of a line is below. */
+const COLUMNS: readonly (readonly [string, Exclude<keyof Line, 'streamed'>])[] = [
+  ['started', 'started_at'],
+  ['id', 'id'],
+  ['account', 'account_id'],
+  ['key', 'key_name'],
+  ['model', 'model'],
+  ['surface', 'surface'],
+  ['channel', 'channel'],
+  ['status', 'status'],
+  ['end', 'end_state'],
+  ['error', 'error_code'],
+  ['input tokens', 'input_tokens'],
+  ['output tokens', 'output_tokens'],
+  ['first byte ms', 'first_byte_ms'],
+  ['total ms', 'total_ms'],
+  ['cost', 'cost'],
+  ['service tier', 'serviceTier'],
+]
+
+/** A part holds no connection while it is on its way: whoever reads slowly keeps nobody else waiting. */
+const PART = 1_000
+
+/** All that the log has under these conditions as a file, newest first. */
+export function downloadLog(rows: Rows, query: Omit<LogQuery, 'limit'>, showsChannel: boolean): Response {
+  return csvDownload(
+    'requests.csv',
+    COLUMNS.map(([heading]) => heading),
+    parts(rows, query, showsChannel),
+  )
+}
+
+async function* parts(rows: Rows, query: Omit<LogQuery, 'limit'>, showsChannel: boolean) {
+  let { before } = query
+  do {
+    const part = await readLog(rows, { ...query, before, limit: PART })
+    const names = await keyNamesOf(rows, part.rows)
+    yield part.rows.map(row => {
+      const line: Line = { ...lineOf(row, names, showsChannel), serviceTier: row.serviceTier }
+      return COLUMNS.map(([, name]) => line[name])
+    })
+    before = part.reached
+  } while (before !== undefined)
+}
