@@ -12,15 +12,19 @@ const MAX_REFERENCE_LENGTH = 1024
 /** Items that one request may name: each is looked for in an index. */
 const MAX_REFERENCES = 10_000
 
-/** The AI SDK of every version that knows Responses: `ai/6.0.1 ai-sdk/provider-utils/4.0.1`, `ai/7.0.1 ai-sdk-provider-utils/5.0.1`. */
-const AI_SDK = /\bai-sdk[-/]/
+/**
+ * The AI SDK of every version that knows Responses (`ai/6.0.1 ai-sdk/provider-utils/4.0.1`,
+ * `ai/7.0.1 ai-sdk-provider-utils/5.0.1`), and Microsoft's Agent Framework (`agent-framework-python/1.23.0`).
+ */
+const TAKE_FOR_STORED = /\bai-sdk[-/]|\bagent-framework-python\//
 
 /**
  * Whether a caller takes what it is answered for stored unless it says otherwise. The AI SDK does: of what a model
- * said it sends only ids in the next turn, whatever an answer says of `store`.
+ * said it sends only ids in the next turn, whatever an answer says of `store`. So does the Agent Framework, which sends
+ * the id of the response alone.
  */
 export function takesForStored(headers: Headers): boolean {
-  return AI_SDK.test(headers.get('user-agent') ?? '')
+  return TAKE_FOR_STORED.test(headers.get('user-agent') ?? '')
 }
 
 /** Whether a body, which may be an outline, names items by their ids alone. */

@@ -55,6 +55,24 @@ async function newKey(email: string, storeAllowed = true): Promise<string> {
   return (await gateway.keys.createKey({ accountId: account.id, name: '', storeAllowed: true })).key
 }
 
+test.each(UPSTREAMS)(
+  'over %s the Agent Framework goes on by the id of its answer, which it takes for stored',
+  async upstream => {
+    const caller = { userAgent: 'agent-framework-python/1.23.0' }
+    const model = `${upstream}/echo`
+    const first = await ask({ model, input: [user('one')] }, caller)
+    expect(first).toMatchObject({ status: 200, json: { store: true } })
+
+    const { id: previous_response_id = null } = first.json
+    const second = await ask({ model, input: [user('two')], previous_response_id }, caller)
+    expect(second.status).toBe(200)
+    expect(JSON.stringify(lastBody())).toContain('one')
+
+    const other = await ask({ model, input: [user('one')], store: false }, caller)
+    expect(other.json['store']).toBe(false)
+  },
+)
+
 describe.each(AI_SDKS)('%s goes on by references', userAgent => {
   test.each(UPSTREAMS)('over %s', async upstream => {
     const model = `${upstream}/reason`
