@@ -74,6 +74,7 @@ const FORMAT_ROWS: readonly (readonly string[])[] = [
     'one-piece.ts',
     'output-limit.ts',
     'remembered.ts',
+    'schema-merge.ts',
     'schema-ref.ts',
     'spelling.ts',
     'surrogates.ts',

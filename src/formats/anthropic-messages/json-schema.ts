@@ -1,5 +1,6 @@
 import { constraintText } from '@/formats/object-schema.ts'
-import { asArray, asString, isJsonObject, type JsonObject, type JsonValue } from '@/json/json.ts'
+import { mergeSchemas } from '@/formats/schema-merge.ts'
+import { asArray, asObjects, asString, isJsonObject, type JsonObject, type JsonValue } from '@/json/json.ts'
 
 /** Keywords that structured outputs understand, beside those that `closedSchema` rewrites. */
 const KEPT: ReadonlySet<string> = new Set(['type', 'title', 'enum', 'const', 'default', 'required', '$ref'])
@@ -21,14 +22,20 @@ const STRING_FORMATS: ReadonlySet<string> = new Set([
 /**
  * A schema as structured outputs and strict tools want it: every object closed, and constraints that the grammar
  * cannot hold (`minLength`, `maximum`, ...) told in the description instead, so that the model still hears of them.
+ * Of what `allOf` says together one schema is made: each part closed for itself would forbid what the others require.
  */
 export function closedSchema(schema: JsonObject): JsonObject {
+  const { allOf, ...own } = schema
+  const parts = asObjects(allOf)
+  if (parts.length > 0) return closedSchema(mergeSchemas([...parts, own]))
   const closed: JsonObject = {}
   const told: JsonObject = {}
   for (const [key, value] of Object.entries(schema)) {
     if (value === undefined || key === '$schema' || key === '$id' || key === 'additionalProperties') continue
     if (!keep(closed, key, value)) told[key] = value
   }
+  const items = itemsOf(schema)
+  if (items !== undefined) closed['items'] = items
   if (isObjectSchema(schema)) closed['additionalProperties'] = false
   const { description: _description, ...constraints } = told
   const description = [asString(schema['description']), constraintText(constraints)]
@@ -46,14 +53,10 @@ function keep(closed: JsonObject, key: string, value: JsonValue): boolean {
       closed[key] = closedMembers(value)
       return true
     case 'items':
-      closed[key] = isJsonObject(value) ? closedSchema(value) : value
-      return true
+      return isJsonObject(value)
     case 'anyOf':
     case 'oneOf':
       closed['anyOf'] = closedList(value)
-      return true
-    case 'allOf':
-      closed[key] = closedList(value)
       return true
     case 'format':
       if (!STRING_FORMATS.has(asString(value) ?? '')) return false
@@ -68,6 +71,14 @@ function keep(closed: JsonObject, key: string, value: JsonValue): boolean {
       closed[key] = value
       return true
   }
+}
+
+/** Items of a list; those of a tuple are any of its members, as its order cannot be held. */
+function itemsOf({ items, prefixItems }: JsonObject): JsonObject | undefined {
+  if (isJsonObject(items) && prefixItems === undefined) return closedSchema(items)
+  const members = [prefixItems, items].flatMap(value => (Array.isArray(value) ? value : [value ?? []]))
+  const anyOf = closedList(members.filter(isJsonObject))
+  return anyOf.length === 0 ? undefined : { anyOf }
 }
 
 function isObjectSchema(schema: JsonObject): boolean {

@@ -75,7 +75,9 @@ function encodeTool(tool: Tool, model: ModelTraits, losses: Losses): JsonObject[
 }
 
 function encodeFunction(tool: FunctionTool, model: ModelTraits, losses: Losses): JsonObject {
-  const strict = tool.strict === true && model.outputFormat && canBeClosed(tool.parameters ?? {})
+  // One that names no arguments has none.
+  const parameters = { additionalProperties: false, ...tool.parameters }
+  const strict = tool.strict === true && model.outputFormat && canBeClosed(parameters)
   if (tool.strict === true && !strict) losses.add('toolStrict')
   const schema = objectSchema(tool.parameters ?? NO_INPUT)
   const block = {

@@ -1,3 +1,4 @@
+import { mergeSchemas } from '@/formats/schema-merge.ts'
 import { resolveRef } from '@/formats/schema-ref.ts'
 import {
   asArray,
@@ -19,7 +20,6 @@ import {
   typed,
   typeOf,
 } from './schema-keywords.ts'
-import { mergeSchemas } from './schema-merge.ts'
 import type { WireSchema } from './wire.ts'
 
 /** Deeper levels become a bare type, so that no schema can exhaust the stack. */

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 import { functionTool } from '#tests/formats/parts.ts'
 import type { GenerationRequest, Reasoning } from '@/generation/request.ts'
+import type { JsonObject } from '@/json/json.ts'
 import { encode, target } from './fixtures.ts'
 
 const TOOL = functionTool('f', { parameters: undefined })
@@ -215,7 +216,7 @@ describe('structured output', () => {
     description: 'A person.',
     properties: {
       name: { type: 'string', minLength: 1 },
-      tags: { type: 'array', items: { type: 'object', maxProperties: 3 } },
+      tags: { type: 'array', items: { type: 'object', properties: { a: {} }, maxProperties: 3 } },
     },
     required: ['name'],
   }
@@ -238,7 +239,12 @@ describe('structured output', () => {
             name: { type: 'string', description: '{minLength: 1}' },
             tags: {
               type: 'array',
-              items: { type: 'object', additionalProperties: false, description: '{maxProperties: 3}' },
+              items: {
+                type: 'object',
+                properties: { a: {} },
+                additionalProperties: false,
+                description: '{maxProperties: 3}',
+              },
             },
           },
           required: ['name'],
@@ -282,6 +288,20 @@ describe('structured output', () => {
       'a map as one of several things',
       { type: 'object', properties: { by: { anyOf: [{ type: 'null' }, { additionalProperties: true }] } } },
     ],
+    ['any object', { type: 'object', properties: { by: { type: ['object', 'null'], maxProperties: 3 } } }],
+    ['an object of any kind', { type: 'object' }],
+    [
+      'a map whose keys have a pattern',
+      { type: 'object', properties: { by: { type: 'object', patternProperties: { '^x': {} } } } },
+    ],
+    [
+      'a reference among what is said together',
+      {
+        type: 'object',
+        properties: { a: { allOf: [{ $ref: '#/$defs/x' }, { properties: { b: { type: 'string' } } }] } },
+        $defs: { x: { type: 'object', properties: { a: { type: 'string' } } } },
+      },
+    ],
   ])('by a forced tool where the schema holds %s, which the format cannot', (_what, schema) => {
     const asked = encode({ output: { ...output, schema } })
     expect(asked.body['output_config']).toBeUndefined()
@@ -294,6 +314,53 @@ describe('structured output', () => {
     expect(encode({ output: { ...output, schema } }).body['tools']).toMatchObject([
       { name: 'a_person', input_schema: { ...node, $defs: { node } } },
     ])
+  })
+
+  test.each<[string, JsonObject, JsonObject]>([
+    [
+      'parts that are said together are one schema',
+      {
+        allOf: [
+          { type: 'object', properties: { a: { type: 'string' } }, required: ['a'] },
+          { properties: { b: { type: 'number', maximum: 3 } }, required: ['b'] },
+        ],
+      },
+      {
+        type: 'object',
+        properties: { a: { type: 'string' }, b: { type: 'number', description: '{maximum: 3}' } },
+        required: ['a', 'b'],
+        additionalProperties: false,
+      },
+    ],
+    [
+      'a reference that stands alone among such parts is one',
+      { allOf: [{ $ref: '#/$defs/x' }], description: 'An x.' },
+      { $ref: '#/$defs/x', description: 'An x.' },
+    ],
+    [
+      'a tuple is a list of any of its members',
+      { type: 'array', prefixItems: [{ type: 'string' }, { type: 'integer' }], items: false },
+      {
+        type: 'array',
+        items: { anyOf: [{ type: 'string' }, { type: 'integer' }] },
+        description: '{prefixItems: [{"type":"string"},{"type":"integer"}], items: false}',
+      },
+    ],
+    [
+      'a tuple in the older spelling, too',
+      { type: 'array', items: [{ type: 'string' }] },
+      {
+        type: 'array',
+        items: { anyOf: [{ type: 'string' }] },
+        description: '{items: [{"type":"string"}]}',
+      },
+    ],
+  ])('in the format %s', (_what, property, written) => {
+    const $defs = { x: { type: 'string' } }
+    const schema = { type: 'object', properties: { property }, $defs }
+    expect(body({ output: { ...output, schema } })['output_config']).toMatchObject({
+      format: { schema: { properties: { property: written } } },
+    })
   })
 
   test('definitions that are used twice are no recursion', () => {
