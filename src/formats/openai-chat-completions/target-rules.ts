@@ -1,5 +1,6 @@
 import type { Target } from '@/formats/codec.ts'
 import { Losses } from '@/formats/losses.ts'
+import { isServedByOpenai } from '@/formats/openai/vendor.ts'
 import type { RequestField } from '@/generation/loss.ts'
 import type { CacheMark } from '@/generation/part.ts'
 import { type JsonObject, present } from '@/json/json.ts'
@@ -10,6 +11,8 @@ import { type VendorTraits, vendorTraits } from './vendors.ts'
 export class TargetRules {
   readonly model: ModelTraits
   readonly vendor: VendorTraits
+  /** Whether OpenAI runs the model, be it behind a gateway. */
+  readonly isServedByOpenai: boolean
   /** Who this upstream is, for signatures. */
   readonly vendorName: string
   /** Where it takes thoughts back; undefined: nowhere. */
@@ -19,6 +22,7 @@ export class TargetRules {
   constructor(target: Target) {
     this.model = modelTraits(target.model)
     this.vendor = vendorTraits(target.vendor)
+    this.isServedByOpenai = isServedByOpenai(target)
     this.vendorName = target.vendor
     this.reasoningField = target.reasoningField ?? this.vendor.reasoningField
   }

@@ -1,4 +1,4 @@
-import { functionParameters } from '@/formats/openai/parameters.ts'
+import { canBeStrict, functionParameters } from '@/formats/openai/parameters.ts'
 import { lostSettings, NO_SETTINGS } from '@/formats/tools/web-search.ts'
 import type { CustomTool, FunctionTool, HostedTool, Tool, ToolChoice } from '@/generation/tool.ts'
 import { asObject, type JsonObject, present } from '@/json/json.ts'
@@ -34,16 +34,19 @@ export function encodeTools(tools: readonly Tool[], rules: TargetRules): JsonObj
 }
 
 function functionTool(tool: FunctionTool, rules: TargetRules): JsonObject {
-  const { name, description, parameters, strict } = tool
+  const { name, description } = tool
   // OpenRouter serves OpenAI's models, too, and hands their refusal on.
   const isOpenais = rules.vendor.isOpenai || rules.vendor.isOpenrouter
+  const parameters = tool.parameters && isOpenais ? functionParameters(tool.parameters) : tool.parameters
+  const isTooLoose = tool.strict === true && rules.isServedByOpenai && !canBeStrict(parameters ?? {})
+  if (isTooLoose) rules.losses.add('toolStrict')
   return {
     type: 'function',
     function: present({
       name,
       description,
-      parameters: parameters && isOpenais ? functionParameters(parameters) : parameters,
-      strict,
+      parameters,
+      strict: isTooLoose ? false : tool.strict,
     }),
     // OpenAI's breakpoints stand on content parts only.
     ...(rules.vendor.isOpenrouter ? rules.cacheFields(tool.cache) : lostMark(tool, rules)),

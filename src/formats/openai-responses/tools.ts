@@ -1,6 +1,6 @@
 import { invalidRequest } from '@/formats/invalid.ts'
 import type { Losses } from '@/formats/losses.ts'
-import { functionParameters } from '@/formats/openai/parameters.ts'
+import { canBeStrict, functionParameters } from '@/formats/openai/parameters.ts'
 import { lostSettings, NO_SETTINGS, placeOf } from '@/formats/tools/web-search.ts'
 import type {
   ClientTool,
@@ -185,16 +185,14 @@ export function encodeTools(tools: readonly Tool[], losses: Losses): JsonObject[
 
 function encodeTool(tool: Tool, losses: Losses): JsonObject | undefined {
   switch (tool.type) {
-    case 'function':
+    case 'function': {
       if (tool.cache !== undefined) losses.add('cacheMark')
-      return present({
-        type: 'function',
-        name: tool.name,
-        description: tool.description,
-        parameters: functionParameters(tool.parameters ?? {}),
-        // Silence means true here and false in every other format.
-        strict: tool.strict ?? false,
-      })
+      const parameters = functionParameters(tool.parameters ?? {})
+      const strict = tool.strict === true && canBeStrict(parameters)
+      if (tool.strict === true && !strict) losses.add('toolStrict')
+      // Silence means true here and false in every other format.
+      return present({ type: 'function', name: tool.name, description: tool.description, parameters, strict })
+    }
     case 'custom':
       return present({
         type: 'custom',

@@ -4,7 +4,7 @@ import { isObjectSchema, outputInWords } from '@/formats/output-format.ts'
 import { withRootInPlace } from '@/formats/schema-ref.ts'
 import { textPart } from '@/generation/part.ts'
 import type { GenerationRequest } from '@/generation/request.ts'
-import { isOpenai } from './vendor.ts'
+import { isServedByOpenai } from './vendor.ts'
 
 /**
  * The structured outputs of OpenAI itself are objects, in both of its formats: it refuses the schema of anything else,
@@ -22,9 +22,4 @@ export function withObjectOutput(
   if (isObjectSchema(schema)) return { ...request, output: { ...output, schema } }
   losses.add('output')
   return { ...request, output: undefined, instructions: [...instructions, textPart(outputInWords(output))] }
-}
-
-/** Gateways such as OpenRouter name whose a model is; the open ones run elsewhere. */
-function isServedByOpenai({ vendor, model }: Target): boolean {
-  return isOpenai(vendor) || /^openai\/(?!gpt-oss)/.test(model)
 }

@@ -1,8 +1,21 @@
 import { objectSchema } from '@/formats/object-schema.ts'
-import type { JsonObject } from '@/json/json.ts'
+import { asArray, asObject, asStrings, isJsonObject, type JsonObject } from '@/json/json.ts'
 
 /** A function's parameters as OpenAI takes them: it refuses an object that does not say its properties. */
 export function functionParameters(parameters: JsonObject): JsonObject {
   const schema = objectSchema(parameters)
   return schema['properties'] === undefined ? { type: 'object', properties: {}, ...schema } : schema
+}
+
+/**
+ * Whether OpenAI can hold a model to these parameters. In what it is strict about every property is required, and parts
+ * are not put together; Anthropic's strict tools may have arguments that can be left out.
+ */
+export function canBeStrict(schema: JsonObject): boolean {
+  const { properties, required, allOf, items, anyOf, $defs, definitions } = schema
+  const named = asObject(properties) ?? {}
+  const isRequired = new Set(asStrings(required))
+  if (allOf !== undefined || !Object.keys(named).every(name => isRequired.has(name))) return false
+  const inner = [named, $defs, definitions].flatMap(members => Object.values(asObject(members) ?? {}))
+  return [...inner, items, ...asArray(anyOf)].every(value => !isJsonObject(value) || canBeStrict(value))
 }

@@ -1,3 +1,5 @@
+import type { Target } from '@/formats/codec.ts'
+
 /** Whether a vendor, told by `Target.vendor`, is OpenAI itself or Azure, which serves the same models in the same way. */
 export function isOpenai(vendor: string): boolean {
   return OPENAI.test(vendorHost(vendor))
@@ -10,3 +12,8 @@ export function vendorHost(vendor: string): string {
 
 const OPENAI =
   /^(?:openai|azure)$|(?:^|\.)(?:api\.openai\.com|openai\.azure\.com|(?:services\.ai|cognitiveservices)\.azure\.com)$/
+
+/** Whether OpenAI runs the model. Gateways such as OpenRouter name whose a model is; the open ones run elsewhere. */
+export function isServedByOpenai({ vendor, model }: Pick<Target, 'vendor' | 'model'>): boolean {
+  return isOpenai(vendor) || /^openai\/(?!gpt-oss)/.test(model)
+}
