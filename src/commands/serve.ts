@@ -1,7 +1,7 @@
 import { systemClock } from '@/clock/clock.ts'
 import { requireKnownHosts } from '@/commands/bind.ts'
 import { startConsole } from '@/commands/serve/console.ts'
-import { firstStart, type Welcome } from '@/commands/serve/first-start.ts'
+import { firstStart, welcomeTo } from '@/commands/serve/first-start.ts'
 import { greet } from '@/commands/serve/greeting.ts'
 import { bindOps } from '@/commands/serve/listeners.ts'
 import { applyAgain, applyAtStart, warnOfJump } from '@/commands/serve/operator-file.ts'
@@ -65,7 +65,8 @@ interface Started {
   server: RunningServer | Supervisor
   /** Opens the ops listener, by which others learn that this process serves. The result is its address. */
   openOps(): string
-  welcome: Welcome | undefined
+  /** Whether the simulator is there for a newcomer since this start. */
+  isNew: boolean
   /** Resolves when the process is asked to end. */
   stop: Promise<string>
 }
@@ -89,7 +90,7 @@ async function serve({ settings, io, log, metrics }: Serving): Promise<void> {
     const operatorFile = { path: file, database, secretBox, env: io.env, log }
     await applyAtStart(operatorFile)
     onHangup(() => void applyAgain(operatorFile))
-    const welcome = await firstStart(database, secretBox, settings, io.env, jump => warnOfJump(log, jump))
+    const isNew = await firstStart(database, secretBox, settings, io.env, jump => warnOfJump(log, jump))
     const server =
       settings.workers > 1
         ? await startSupervisor({ ...settings, clock: systemClock, log })
@@ -108,10 +109,7 @@ async function serve({ settings, io, log, metrics }: Serving): Promise<void> {
       return ops.url.origin
     }
     try {
-      await administer(
-        { settings, io, log, metrics },
-        { database, secretBox, server, openOps, welcome, stop },
-      )
+      await administer({ settings, io, log, metrics }, { database, secretBox, server, openOps, isNew, stop })
     } finally {
       await server.stop()
       await ops?.stop(true)
@@ -125,13 +123,14 @@ async function serve({ settings, io, log, metrics }: Serving): Promise<void> {
 /** The console beside a server, from its greeting until the process is asked to end. */
 async function administer(
   { settings, io, log }: Serving,
-  { database, secretBox, server, openOps, welcome, stop }: Started,
+  { database, secretBox, server, openOps, isNew, stop }: Started,
 ): Promise<void> {
   const { apiUrl, readings } = server
   const base = { settings, database, secretBox, clock: systemClock, log }
   const console = await startConsole({ ...base, apiUrl, readings })
   try {
     const link = await firstOwnerLink(linkMakerOf(console.console), database.orm)
+    const welcome = await welcomeTo(database, settings, isNew)
     // The last that opens, in one turn with the greeting: who finds the one finds the other.
     greet(io, { apiUrl, consoleUrl: console.url, opsUrl: openOps() }, { welcome, link })
     log.info({ signal: await stop }, 'stopping')

@@ -9,6 +9,7 @@ import { applyToEmpty } from '@/routing/catalog/apply.ts'
 import { loadDefaults } from '@/routing/catalog/defaults.ts'
 import type { PriceJump } from '@/routing/catalog/price-jump.ts'
 import { refreshPrices } from '@/routing/catalog/price-refresh.ts'
+import { readModels } from '@/routing/catalog/store.ts'
 import type { SecretBox } from '@/secrets/secret-box.ts'
 
 /** Whose key the printed `curl` holds. */
@@ -23,9 +24,9 @@ export interface Welcome {
 
 /**
  * Fills a database that has neither channels nor models: where there is no configuration file, with the vendors whose
- * keys are in the environment; else, on the embedded default only, with the simulator and a trial account. Of several
- * processes at once, one does it. The welcome is for whom the trial account was made. A later release's
- * prices of the shipped catalogue come into force here, too, but for those that jump: `onJump` is told.
+ * keys are in the environment; else, on the embedded default only, with the simulator for a newcomer. Of several
+ * processes at once, one does it. True: that one, with the simulator. A later release's prices of the shipped catalogue
+ * come into force here, too, but for those that jump: `onJump` is told.
  */
 export async function firstStart(
   db: Database,
@@ -33,21 +34,37 @@ export async function firstStart(
   settings: Pick<Settings, 'configFile' | 'databaseUrl'>,
   env: Environment,
   onJump: (jump: PriceJump) => void,
-): Promise<Welcome | undefined> {
+): Promise<boolean> {
   const vendors = configFileOf(settings) === undefined ? vendorsIn(env) : []
   if (vendors.length > 0) {
     const catalogue = vendorFile(vendors, env)
     const filled = await applyToEmpty(db, secretBox, catalogue)
     if (filled === undefined) for (const jump of await refreshPrices(db, catalogue)) onJump(jump)
-    return undefined
+    return false
   }
-  if (settings.databaseUrl !== undefined) return undefined
-  const demo = demoFile()
-  const filled = await applyToEmpty(db, secretBox, demo)
-  const [model] = demo.models
-  return filled === undefined || model === undefined
-    ? undefined
-    : { key: await makeTrialKey(db), model: model.id }
+  if (settings.databaseUrl !== undefined) return false
+  return (await applyToEmpty(db, secretBox, demoFile())) !== undefined
+}
+
+/**
+ * The welcome of whoever has just got the simulator, or got it at a start that came to nothing: its port was taken, say.
+ * Made when it is shown, since it is shown once.
+ */
+export async function welcomeTo(
+  db: Database,
+  settings: Pick<Settings, 'databaseUrl'>,
+  isNew: boolean,
+): Promise<Welcome | undefined> {
+  const model = demoFile().models[0]?.id
+  if (settings.databaseUrl !== undefined || model === undefined) return undefined
+  return isNew || (await isUntouched(db, model)) ? { key: await makeTrialKey(db), model } : undefined
+}
+
+/** Whether the simulator is there, and nobody who could use it. */
+async function isUntouched(db: Database, model: string): Promise<boolean> {
+  const models = await readModels(db.orm)
+  if (!models.some(({ id }) => id === model)) return false
+  return (await accountStore(db).searchAccounts({ before: undefined, limit: 1 })).length === 0
 }
 
 /** The account may be there already if the operator emptied the catalog since. */

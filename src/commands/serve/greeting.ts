@@ -11,7 +11,7 @@ export interface Addresses {
 
 /** What is shown this once. */
 export interface Greeting {
-  /** Undefined: this is not the first start on the embedded default. */
+  /** Undefined: this is not the embedded default, or somebody has begun with it already. */
   welcome: Welcome | undefined
   /** Makes the first administrator; undefined: there is one. */
   link: string | undefined

@@ -2,7 +2,7 @@ import { afterAll, beforeEach, describe, expect, test } from 'bun:test'
 import { testDatabase } from '#tests/support/stores/database.ts'
 import { keyStore } from '@/accounts/key-store.ts'
 import { accountStore } from '@/accounts/store.ts'
-import { firstStart, TRIAL_EMAIL } from '@/commands/serve/first-start.ts'
+import { firstStart, TRIAL_EMAIL, welcomeTo } from '@/commands/serve/first-start.ts'
 import { parseConfigFile } from '@/config/file.ts'
 import type { Environment } from '@/config/settings.ts'
 import { applyFile } from '@/console/catalog/file-changes.ts'
@@ -23,8 +23,12 @@ beforeEach(async () => {
 const EMBEDDED = { databaseUrl: undefined, configFile: undefined }
 const OWN = { databaseUrl: 'postgres://somewhere', configFile: undefined }
 
-const start = (env: Environment = {}, settings: Parameters<typeof firstStart>[2] = EMBEDDED) =>
+const fill = (env: Environment = {}, settings: Parameters<typeof firstStart>[2] = EMBEDDED) =>
   firstStart(db, box, settings, env, () => undefined)
+
+/** A start that comes to its greeting. */
+const start = async (env?: Environment, settings: Parameters<typeof firstStart>[2] = EMBEDDED) =>
+  welcomeTo(db, settings, await fill(env, settings))
 
 async function modelIds(): Promise<string[]> {
   return (await loadCatalog(db, box)).list().map(found => found.id)
@@ -39,6 +43,17 @@ test('an empty embedded database gets the demo and a key for it', async () => {
   expect(await keyStore(db).listKeys(account?.id ?? 0)).toHaveLength(1)
 })
 
+test('a start that comes to nothing before its greeting leaves the key to the next', async () => {
+  const untouched = await testDatabase()
+  const isNew = () => firstStart(untouched, box, EMBEDDED, {}, () => undefined)
+  expect(await isNew()).toBe(true)
+  expect(await accountStore(untouched).listAccounts()).toEqual([])
+  const welcome = await welcomeTo(untouched, EMBEDDED, await isNew())
+  expect(welcome).toEqual({ key: expect.stringMatching(/^sk-/), model: 'demo/echo' })
+  expect(await welcomeTo(untouched, EMBEDDED, await isNew())).toBeUndefined()
+  await untouched.close()
+})
+
 test('a database that is not empty is left alone', async () => {
   await start()
   expect(await start()).toBeUndefined()
@@ -47,8 +62,8 @@ test('a database that is not empty is left alone', async () => {
 })
 
 test('of several processes at once, one fills the database', async () => {
-  const results = await Promise.all([start(), start(), start()])
-  expect(results.filter(result => result !== undefined)).toHaveLength(1)
+  const results = await Promise.all([fill(), fill(), fill()])
+  expect(results.filter(isNew => isNew)).toHaveLength(1)
 })
 
 test('a configuration file that names channels is all there is', async () => {
