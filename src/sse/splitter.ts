@@ -39,8 +39,12 @@ export class EventSplitter {
 
   /** True for a chunk that would come out as it is: nothing is held back, and an event ends where it does. */
   wouldPass(chunk: Uint8Array): boolean {
-    const last = chunk.length - 1
-    return this.#length === 0 && chunk[last] === LF && endsEmptyLine(chunk, last, 0)
+    return this.isBetween && endsEvent(chunk)
+  }
+
+  /** True when no event has begun that has not ended. */
+  get isBetween(): boolean {
+    return this.#length === 0
   }
 
   /** What has come of an event that has not ended. */
@@ -83,6 +87,12 @@ export class EventSplitter {
     this.#length = 0
     return taken
   }
+}
+
+/** Whether an event ends where these bytes do, beyond doubt: a CR at their end may be half a line end. */
+export function endsEvent(bytes: Uint8Array): boolean {
+  const last = bytes.length - 1
+  return bytes[last] === LF && endsEmptyLine(bytes, last, 0)
 }
 
 /** Visits the events of a run one by one, each as a view. */

@@ -9,7 +9,7 @@ import { runMachine, type StreamMachine } from '@/generation/machine.ts'
 import { hasComment, withoutComments } from '@/sse/comments.ts'
 import type { SseEvent } from '@/sse/event.ts'
 import { createSseParser, readEvent } from '@/sse/parser.ts'
-import { EventSplitter, keepEvents, MAX_EVENT_BYTES } from '@/sse/splitter.ts'
+import { EventSplitter, endsEvent, keepEvents, MAX_EVENT_BYTES } from '@/sse/splitter.ts'
 import { isComplete } from './complete-event.ts'
 import { EventTrail } from './event-trail.ts'
 import type { Emit, Pipeline } from './pipeline.ts'
@@ -19,6 +19,7 @@ const LF = 0x0a
 const CR = 0x0d
 
 const EMPTY_LINE = Buffer.from('\n\n')
+const NOTHING = Buffer.alloc(0)
 
 /** For whole events, each run by itself. A BOM is none of theirs, and stays. */
 const utf8 = new TextDecoder('utf-8', { ignoreBOM: true })
@@ -43,11 +44,19 @@ export interface PassthroughOptions extends PassthroughListening {
 export class PassthroughPipeline implements Pipeline {
   readonly meter = new Meter(
     () => this.#listener?.tellUsage(event => this.meter.observe(event)),
-    () => this.#options.decoder.servedTier(),
+    () => this.#decoder.servedTier(),
   )
   readonly done = false
-  readonly #options: PassthroughOptions
-  readonly #splitter = new EventSplitter(MAX_EVENT_BYTES)
+  // Each by itself: an object of options would be one more place that is cold when the stream's next event comes.
+  readonly #codec: Codec
+  readonly #decoder: StreamDecoder
+  readonly #requestId: string
+  readonly #framer: StreamMachine<string, string> | undefined
+  readonly #hidesUsage: boolean
+  readonly #readsAll: boolean
+  readonly #chunksOnly: boolean
+  /** While an event has not ended. */
+  #splitter: EventSplitter | undefined
   /** Made at the first event in an unusual spelling. */
   #parser: StreamMachine<Uint8Array, SseEvent> | undefined
   #hasParsed = false
@@ -66,7 +75,13 @@ export class PassthroughPipeline implements Pipeline {
   #missingEnd = ''
 
   constructor(options: PassthroughOptions) {
-    this.#options = options
+    this.#codec = options.codec
+    this.#decoder = options.decoder
+    this.#requestId = options.requestId
+    this.#framer = options.framer
+    this.#hidesUsage = options.hidesUsage
+    this.#readsAll = options.readsAll
+    this.#chunksOnly = options.chunksOnly
     this.#trail = options.codec.numbersEvents ? new EventTrail() : undefined
     const { plain } = options.decoder
     if (plain !== undefined) this.#listener = new PlainListener(plain)
@@ -74,30 +89,37 @@ export class PassthroughPipeline implements Pipeline {
 
   push(chunk: Uint8Array, emit: Emit): void {
     this.#emit = emit
-    if (!this.#splitter.wouldPass(chunk) || this.#hides(chunk)) return this.#splitter.push(chunk, this.#onRun)
+    if (this.#splitter !== undefined || !endsEvent(chunk) || this.#hides(chunk)) return this.#split(chunk)
     const unread = this.#unreadIn(chunk)
     if (unread !== undefined) this.meter.addUnread(unread)
-    else if (this.#options.framer !== undefined) return this.#splitter.push(chunk, this.#onRun)
+    else if (this.#framer !== undefined) return this.#split(chunk)
     else if (!this.#hears(chunk)) {
       const text = usualText(chunk)
-      return text === undefined ? this.#splitter.push(chunk, this.#onRun) : this.#lookThrough(chunk, text)
+      return text === undefined ? this.#split(chunk) : this.#lookThrough(chunk, text)
     }
     this.#trail?.followRead(chunk)
-    if (this.#options.hidesUsage) blankNullUsage(chunk)
+    if (this.#hidesUsage) blankNullUsage(chunk)
     emit(chunk)
   }
 
   end(emit: Emit): void {
     this.#emit = emit
     if (this.meter.error === undefined) this.#endAnswer()
-    this.#options.framer?.end(this.#onFramed)
+    this.#framer?.end(this.#onFramed)
   }
 
   fail(error: GatewayError, emit: Emit): void {
     this.#emit = emit
     this.meter.observe({ type: 'error', error })
     this.#writeError()
-    this.#options.framer?.end(this.#onFramed)
+    this.#framer?.end(this.#onFramed)
+  }
+
+  /** The general way, run by run. */
+  #split(chunk: Uint8Array): void {
+    const splitter = this.#splitter ?? new EventSplitter(MAX_EVENT_BYTES)
+    splitter.push(chunk, this.#onRun)
+    this.#splitter = splitter.isBetween ? undefined : splitter
   }
 
   readonly #onRun = (whole: Buffer): void => {
@@ -134,21 +156,21 @@ export class PassthroughPipeline implements Pipeline {
 
   /** Whether these bytes have comments that the caller does not get. */
   #hides(bytes: Uint8Array): boolean {
-    return this.#options.chunksOnly && hasComment(bytes)
+    return this.#chunksOnly && hasComment(bytes)
   }
 
   /** Whether an event is the end of another format's streams, which the caller does not get. */
   #isForeignEnd({ data }: SseEvent): boolean {
-    return this.#options.chunksOnly && data.trim() === '[DONE]'
+    return this.#chunksOnly && data.trim() === '[DONE]'
   }
 
   /** Bytes of text in whole events that may pass without being looked at one by one; undefined: they may not. */
   #unreadIn(run: Uint8Array): number | undefined {
-    const { codec, chunksOnly, framer, readsAll } = this.#options
     const { output, error } = this.meter
-    const isPassed = output && error === undefined && !chunksOnly && framer === undefined && !readsAll
+    const isPassed = output && error === undefined && !this.#chunksOnly && !this.#readsAll
+    if (!isPassed || this.#framer !== undefined || !this.#sample.isTaken) return undefined
     // Events whose lines end otherwise are looked at one by one.
-    if (!isPassed || !this.#sample.isTaken || codec.isTelling(run) || run.includes(CR)) return undefined
+    if (this.#codec.isTelling(run) || run.includes(CR)) return undefined
     return this.#sample.countAll(run)
   }
 
@@ -165,9 +187,8 @@ export class PassthroughPipeline implements Pipeline {
   /** Looks at the event that stands there and says whether the caller gets it. `text`: that of all bytes, if it is known. */
   #keep(bytes: Uint8Array, start = 0, end = bytes.length, text?: string): boolean {
     if (this.meter.error !== undefined) return false
-    const { codec, hidesUsage, readsAll } = this.#options
-    const isTelling = codec.isTelling(viewOf(bytes, start, end))
-    const isRead = !this.meter.output || readsAll || isTelling
+    const isTelling = this.#codec.isTelling(viewOf(bytes, start, end))
+    const isRead = !this.meter.output || this.#readsAll || isTelling
     const unread = isRead ? undefined : this.#sample.count(bytes, start, end)
     if (unread !== undefined) {
       this.meter.addUnread(unread)
@@ -188,7 +209,7 @@ export class PassthroughPipeline implements Pipeline {
     this.#hasParsed = true
     for (const one of parsed) {
       this.#decode(one)
-      if (this.#missingEnd !== '' || (hidesUsage && isUsageChunk(one)) || this.#isForeignEnd(one))
+      if (this.#missingEnd !== '' || (this.#hidesUsage && isUsageChunk(one)) || this.#isForeignEnd(one))
         return false
     }
     if (this.#gaveMore) this.#sample.drop()
@@ -199,7 +220,7 @@ export class PassthroughPipeline implements Pipeline {
 
   /** Has an event decoded that may be the last of the answer, whose end may lack something. */
   #decode(event: SseEvent): void {
-    const { decoder } = this.#options
+    const decoder = this.#decoder
     const wasFinished = this.meter.finished
     decoder.push(event, this.#onGeneration)
     if (this.meter.finished && !wasFinished) this.#missingEnd = decoder.missingEnd?.() ?? ''
@@ -229,13 +250,13 @@ export class PassthroughPipeline implements Pipeline {
 
   #pass(run: Uint8Array): void {
     this.#trail?.follow(run)
-    if (this.#options.hidesUsage) blankNullUsage(run)
-    if (this.#options.framer === undefined) this.#emit(run)
-    else this.#options.framer.push(utf8.decode(run), this.#onFramed)
+    if (this.#hidesUsage) blankNullUsage(run)
+    if (this.#framer === undefined) this.#emit(run)
+    else this.#framer.push(utf8.decode(run), this.#onFramed)
   }
 
   #endAnswer(): void {
-    const { decoder } = this.#options
+    const decoder = this.#decoder
     this.#listener?.tellUsage(this.#onGeneration)
     this.#passRest()
     if (this.meter.error === undefined) {
@@ -250,7 +271,7 @@ export class PassthroughPipeline implements Pipeline {
 
   /** A last event without its empty line counts if it is whole; half an event is no use to anybody. */
   #passRest(): void {
-    const whole = this.#splitter.rest()
+    const whole = this.#splitter?.rest() ?? NOTHING
     const rest = this.#hides(whole) ? withoutComments(whole) : whole
     if (rest.length === 0) return
     const events = runMachine(createSseParser(), [rest])
@@ -271,16 +292,15 @@ export class PassthroughPipeline implements Pipeline {
 
   /** Writes events of ours behind those of the upstream. */
   #write(events: string): void {
-    if (this.#options.framer === undefined) this.#emit(Buffer.from(events))
-    else this.#options.framer.push(events, this.#onFramed)
+    if (this.#framer === undefined) this.#emit(Buffer.from(events))
+    else this.#framer.push(events, this.#onFramed)
   }
 
   /** Writes the error that the meter has come to hold, in place of whatever told of it. */
   #writeError(): void {
     const { error } = this.meter
     if (error === undefined) return
-    const { codec, requestId } = this.#options
-    this.#write(codec.encodeErrorEvent(error, requestId, this.#trail?.lastData()))
+    this.#write(this.#codec.encodeErrorEvent(error, this.#requestId, this.#trail?.lastData()))
   }
 }
 

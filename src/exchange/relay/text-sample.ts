@@ -13,7 +13,8 @@ const EMPTY_LINE = Buffer.from('\n\n')
  * longer or shorter as its text is. Good for some events only, since what surrounds a text may grow, or be longer for some.
  */
 export class TextSample {
-  #beginning: Buffer | undefined
+  /** A hash of how it begins: the bytes themselves would be two more places that are cold when the next event comes. */
+  #beginning: number | undefined
   /** Bytes of it that were neither text nor padding. */
   #envelope = 0
   /** Whether it was padded, as OpenAI's events are so that their length says nothing. */
@@ -31,7 +32,7 @@ export class TextSample {
     const padding = paddingIn(bytes, start, end)
     this.#envelope = end - start - textBytes - (padding ?? 0)
     this.#isPadded = padding !== undefined
-    this.#beginning = Buffer.from(bytes.subarray(start, Math.min(end, start + BEGINNING_BYTES)))
+    this.#beginning = hashOfBeginning(bytes, start, end)
     this.#left = this.#life
     this.#life = Math.min(2 * this.#life + 1, MAX_LIFE)
   }
@@ -73,11 +74,16 @@ export class TextSample {
 
   /** Whether what stands there begins as the sample did, and is as long. */
   #isLike(bytes: Uint8Array, start: number, end: number): boolean {
-    const beginning = this.#beginning
-    if (beginning === undefined || end - start < this.#envelope) return false
-    for (let at = 0; at < beginning.length; at += 1) if (bytes[start + at] !== beginning[at]) return false
-    return true
+    return end - start >= this.#envelope && hashOfBeginning(bytes, start, end) === this.#beginning
   }
+}
+
+/** FNV-1a of the event's beginning. Never undefined, so that it equals no sample that was dropped. */
+function hashOfBeginning(bytes: Uint8Array, start: number, end: number): number {
+  const stop = Math.min(end, start + BEGINNING_BYTES)
+  let hash = 0x811c9dc5
+  for (let at = start; at < stop; at += 1) hash = Math.imul(hash ^ (bytes[at] ?? 0), 0x01000193)
+  return hash
 }
 
 const PADDING = Buffer.from('"obfuscation":')
