@@ -28,6 +28,10 @@ export class AnswerPipeline implements Pipeline {
     this.#source = { prompt, preparation, count }
   }
 
+  get chosen(): Pipeline | undefined {
+    return this.#chosen
+  }
+
   get meter(): Meter {
     if (this.#chosen !== undefined) return this.#chosen.meter
     this.#noAnswer ??= new Meter()

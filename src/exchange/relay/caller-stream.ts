@@ -8,6 +8,9 @@ const BUFFER: QueuingStrategy<Uint8Array> = {
   size: chunk => chunk?.byteLength ?? 0,
 }
 
+/** Where output goes at once. Whoever writes keeps it: this class is one more place that is cold when the next event comes. */
+export type CallerOutput = TransformStreamDefaultController<Uint8Array>
+
 /**
  * The body of a streamed answer: one TransformStream, which the caller's socket reads. While there is room, output goes
  * straight to its readable side. A read of the upstream that comes when there is none is written into the writable side,
@@ -16,19 +19,20 @@ const BUFFER: QueuingStrategy<Uint8Array> = {
  */
 export class CallerStream {
   readonly readable: ReadableStream<Uint8Array>
+  readonly output: CallerOutput
   readonly #writable: WritableStream<Uint8Array>
   #writer: WritableStreamDefaultWriter<Uint8Array> | undefined
-  #controller: TransformStreamDefaultController<Uint8Array> | undefined
 
   /**
    * @param take is given each read that had to wait, when there is room
    * @param cancelled is called when the caller's socket is gone
    */
   constructor(take: (read: Uint8Array) => void, cancelled: () => void) {
+    const outputs: CallerOutput[] = []
     const transform = new TransformStream<Uint8Array, Uint8Array>(
       {
         start: controller => {
-          this.#controller = controller
+          outputs.push(controller)
         },
         transform: take,
         // Of the standard and of Bun, and not yet of the types.
@@ -37,13 +41,11 @@ export class CallerStream {
       ONE_READ,
       BUFFER,
     )
+    const [output] = outputs
+    if (output === undefined) throw new Error('a TransformStream starts when it is made')
+    this.output = output
     this.readable = transform.readable
     this.#writable = transform.writable
-  }
-
-  /** Whether more output may be written now; false as well once the stream is broken. */
-  get hasRoom(): boolean {
-    return (this.#controller?.desiredSize ?? 0) > 0
   }
 
   /** Passes a read to `take` once there is room. Rejects if the stream breaks before that. */
@@ -52,31 +54,36 @@ export class CallerStream {
     return this.#writer.write(read)
   }
 
-  /** Writes output, whether there is room or not; false if the caller's side was cancelled. */
-  write(output: Uint8Array): boolean {
-    try {
-      this.#controller?.enqueue(output)
-      return true
-    } catch {
-      return false
-    }
-  }
-
   /** The clean end, behind what was written. */
   end(): void {
-    this.#controller?.terminate()
+    this.output.terminate()
   }
 
   /** Breaks the caller's connection. Bun does so whatever the reason is, and prints it unless it is null. */
   break(): void {
-    this.#controller?.error(null)
+    this.output.error(null)
   }
 
   /** Waits until the caller's socket took what was written, for at most a second. A matter of sockets, not of time. */
   async untilTaken(): Promise<void> {
     for (let looks = 0; looks < 100; looks += 1) {
       await Bun.sleep(10)
-      if ((this.#controller?.desiredSize ?? BUFFER_BYTES) >= BUFFER_BYTES) return
+      if ((this.output.desiredSize ?? BUFFER_BYTES) >= BUFFER_BYTES) return
     }
+  }
+}
+
+/** Whether more output may be written now; false as well once the stream is broken. */
+export function hasRoom(output: CallerOutput): boolean {
+  return (output.desiredSize ?? 0) > 0
+}
+
+/** Writes output, whether there is room or not; false if the caller's side was cancelled. */
+export function writeTo(output: CallerOutput, bytes: Uint8Array): boolean {
+  try {
+    output.enqueue(bytes)
+    return true
+  } catch {
+    return false
   }
 }

@@ -2,9 +2,9 @@ import type { Clock } from '@/clock/clock.ts'
 import { asGatewayError, GatewayError } from '@/errors/gateway-error.ts'
 import { LAST_WORDS_MS, stalled } from '@/exchange/attempt/answer-body.ts'
 import { clientClosed } from '@/exchange/interruption.ts'
-import { CallerStream } from './caller-stream.ts'
+import { type CallerOutput, CallerStream, hasRoom, writeTo } from './caller-stream.ts'
 import { drain } from './drain.ts'
-import type { Pipeline } from './pipeline.ts'
+import type { Emit, Pipeline } from './pipeline.ts'
 
 /** After this long without a byte to the caller the head is sent, and then a keepalive. */
 export const KEEPALIVE_MS = 15_000
@@ -45,6 +45,15 @@ export interface AnswerEvents {
  * spliced. Backpressure goes from the caller's socket through the TransformStream to the upstream's.
  */
 export class Outlet {
+  /** Whose pipeline writes at the moment: it does so while it is called and not later. */
+  static #writing: Outlet | undefined
+
+  /** One for all outlets: a function of each one's own would be cold memory when the next event of its stream comes. */
+  static readonly #emit: Emit = bytes => {
+    const writing = Outlet.#writing
+    if (writing !== undefined) writing.#pass(bytes)
+  }
+
   /**
    * Resolves when it is decided whether a head is sent: at the first output, when the caller has waited long enough, or
    * when every attempt has failed. `isDue` says which.
@@ -53,6 +62,7 @@ export class Outlet {
 
   readonly #options: OutletOptions
   readonly #caller: CallerStream
+  readonly #output: CallerOutput
   readonly #startedAt: number
   #announce: () => void = () => {}
   #events: AnswerEvents | undefined
@@ -88,6 +98,7 @@ export class Outlet {
       chunk => this.#take(chunk),
       () => this.#abandon(this.#mayTellUsage),
     )
+    this.#output = this.#caller.output
   }
 
   /** The body of the answer. */
@@ -142,7 +153,7 @@ export class Outlet {
       while (true) {
         const { done, value } = await reader.read()
         if (done) break
-        if (this.#caller.hasRoom) this.#take(value)
+        if (hasRoom(this.#output)) this.#take(value)
         else await this.#caller.whenRoom(value)
       }
     } catch (error) {
@@ -237,7 +248,7 @@ export class Outlet {
     if (this.#closed) return
     const { keepalive } = this.#options
     if (keepalive !== undefined && !this.#isOpen && now - this.#startedAt >= KEEPALIVE_MS) this.#open()
-    if (!this.#caller.hasRoom) {
+    if (!hasRoom(this.#output)) {
       // The caller reads slowly, so the upstream is not being read, and its silence means nothing.
       this.#lastRead = now
       if (now - this.#lastWrite >= READER_STALL_MS) this.abandon()
@@ -256,7 +267,8 @@ export class Outlet {
     else if (silentMs >= this.#idleMs) this.#cancel(meter.finished ? undefined : stalled())
   }
 
-  readonly #emit = (bytes: Uint8Array): void => {
+  /** Takes what a pipeline writes. */
+  #pass(bytes: Uint8Array): void {
     // Counts as written when it was read, so that the clock is looked at once for each read.
     if (this.committed) return this.#write(bytes, this.#lastRead)
     this.#held.push(bytes)
@@ -268,8 +280,9 @@ export class Outlet {
     const pipeline = this.#pipeline
     if (pipeline === undefined || this.#closed) return
     this.#lastRead = this.#options.clock.elapsed()
+    Outlet.#writing = this
     try {
-      pipeline.push(chunk, this.#emit)
+      pipeline.push(chunk, Outlet.#emit)
     } catch (error) {
       this.#cancel(asGatewayError(error))
       return
@@ -301,16 +314,17 @@ export class Outlet {
   /** Writes the end of the answer, unless the pipeline wrote it already. */
   #conclude(pipeline: Pipeline, cause: unknown): void {
     if (pipeline.meter.error !== undefined) return
-    if (cause instanceof GatewayError) pipeline.fail(cause, this.#emit)
+    Outlet.#writing = this
+    if (cause instanceof GatewayError) pipeline.fail(cause, Outlet.#emit)
     else this.#guard(pipeline, cause !== undefined)
   }
 
   /** A pipeline must not throw at its end; if it does, the caller still gets an error and not a clean end. */
   #guard(pipeline: Pipeline, broken: boolean): void {
     try {
-      pipeline.end(this.#emit, broken)
+      pipeline.end(Outlet.#emit, broken)
     } catch (error) {
-      pipeline.fail(asGatewayError(error), this.#emit)
+      pipeline.fail(asGatewayError(error), Outlet.#emit)
     }
   }
 
@@ -323,6 +337,7 @@ export class Outlet {
   #commit(): void {
     if (this.committed) return
     this.#firstOutputAt = this.#options.clock.elapsed()
+    this.#pipeline = this.#pipeline?.chosen ?? this.#pipeline
     this.#events?.onFirstOutput()
     this.#open()
     for (const bytes of this.#held) this.#write(bytes)
@@ -332,7 +347,7 @@ export class Outlet {
   #write(bytes: Uint8Array, now = this.#options.clock.elapsed()): void {
     if (this.#closed) return
     this.#lastWrite = now
-    if (!this.#caller.write(bytes)) this.abandon()
+    if (!writeTo(this.#output, bytes)) this.abandon()
   }
 
   /** A promise only where closing takes time. */

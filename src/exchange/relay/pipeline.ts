@@ -17,6 +17,8 @@ export interface Pipeline {
   readonly meter: Meter
   /** True when nothing of what the upstream may still send is wanted. */
   readonly done: boolean
+  /** The pipeline that does the work of one that chooses: once there was output, all may go straight there. */
+  readonly chosen?: Pipeline | undefined
 }
 
 /** Takes bytes for the caller. */
