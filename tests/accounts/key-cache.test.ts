@@ -1,6 +1,7 @@
 import { beforeEach, expect, test } from 'bun:test'
+import { callerBy } from '#tests/support/caller.ts'
 import { type ManualClock, manualClock } from '#tests/support/manual-clock.ts'
-import type { Caller, KeyRecord } from '@/accounts/account.ts'
+import type { KeyRecord } from '@/accounts/account.ts'
 import { type KeyCache, keyCache } from '@/accounts/key-cache.ts'
 
 let clock: ManualClock
@@ -201,20 +202,5 @@ test('believes for 30 s again once it hears again', async () => {
 })
 
 function record(accountId: number): KeyRecord {
-  const none = { requestsPerMinute: undefined, tokensPerMinute: undefined, concurrentRequests: undefined }
-  const caller: Caller = {
-    accountId,
-    keyId: 1,
-    accountStatus: 'active',
-    onTrial: false,
-    accountLimits: none,
-    keyLimits: none,
-    keyModels: undefined,
-    storeAllowed: true,
-    accountModels: [],
-    allowIps: undefined,
-    expiresAt: undefined,
-    cap: undefined,
-  }
-  return { hash: new Uint8Array(32), revoked: false, caller }
+  return { hash: new Uint8Array(32), revoked: false, caller: callerBy(accountId, 1) }
 }

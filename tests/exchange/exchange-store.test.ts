@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { inArray } from 'drizzle-orm'
-import { callerBy, endedRecord } from '#tests/support/ended-record.ts'
+import { callerBy } from '#tests/support/caller.ts'
+import { endedRecord } from '#tests/support/ended-record.ts'
 import { type TestDatabase, testDatabase } from '#tests/support/stores/database.ts'
 import { exchange } from '@/db/schema.ts'
 import { GatewayError } from '@/errors/gateway-error.ts'

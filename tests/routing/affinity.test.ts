@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'bun:test'
+import { candidatesOf, channelOf, routeOf } from '#tests/support/channels.ts'
 import { least, msOf } from '#tests/support/least.ts'
 import { manualClock } from '#tests/support/manual-clock.ts'
 import type { Format } from '@/generation/format.ts'
@@ -6,7 +7,6 @@ import type { JsonObject } from '@/json/json.ts'
 import { AFFINITY_MS, Affinity, conversationName } from '@/routing/affinity.ts'
 import type { Standing } from '@/routing/health/breaker.ts'
 import { destinationOf, orderCandidates } from '@/routing/order.ts'
-import { candidatesOf, channelOf, routeOf } from './channels.ts'
 
 const CHAT = 'openai-chat-completions'
 

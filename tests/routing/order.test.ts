@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
+import { candidatesOf, channelOf, routeOf, seededRandom } from '#tests/support/channels.ts'
 import type { Format } from '@/generation/format.ts'
 import type { Standing } from '@/routing/health/breaker.ts'
 import {
@@ -10,7 +11,6 @@ import {
   type OrderOptions,
   orderCandidates,
 } from '@/routing/order.ts'
-import { candidatesOf, channelOf, routeOf, seededRandom } from './channels.ts'
 
 const NOW = 1_000_000
 const FORMATS: readonly Format[] = ['openai-chat-completions', 'anthropic-messages']

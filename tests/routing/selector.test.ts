@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'bun:test'
+import { channelOf, routeOf, seededRandom } from '#tests/support/channels.ts'
 import { manualClock } from '#tests/support/manual-clock.ts'
 import { Affinity } from '@/routing/affinity.ts'
 import { Concurrency } from '@/routing/concurrency.ts'
@@ -8,7 +9,6 @@ import type { Outcome } from '@/routing/health/outcome.ts'
 import type { Route } from '@/routing/model.ts'
 import { afterFailure, type Candidate, orderCandidates } from '@/routing/order.ts'
 import { Selector } from '@/routing/selector.ts'
-import { channelOf, routeOf, seededRandom } from './channels.ts'
 
 const FAILED: Outcome & { kind: 'upstream_error' } = {
   kind: 'upstream_error',

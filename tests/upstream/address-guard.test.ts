@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test'
-import { channelOf } from '#tests/routing/channels.ts'
+import { channelOf } from '#tests/support/channels.ts'
 import { manualClock } from '#tests/support/manual-clock.ts'
 import { scriptedUpstream } from '#tests/support/upstreams/upstream.ts'
 import { GatewayError } from '@/errors/gateway-error.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test'
-import { channelOf } from '#tests/routing/channels.ts'
+import { channelOf } from '#tests/support/channels.ts'
 import { withoutSent } from '@/telemetry/sent-credentials.ts'
 import type { Dial } from '@/upstream/address-guard.ts'
 import { AttemptHeaders, attemptHeaders } from '@/upstream/attempt-headers.ts'

@@ -1,5 +1,5 @@
 import { afterAll, describe, expect, test } from 'bun:test'
-import { channelOf } from '#tests/routing/channels.ts'
+import { channelOf } from '#tests/support/channels.ts'
 import { scriptedUpstream } from '#tests/support/upstreams/upstream.ts'
 import { systemClock } from '@/clock/clock.ts'
 import { GatewayError } from '@/errors/gateway-error.ts'

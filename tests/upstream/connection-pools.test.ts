@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test'
-import { channelOf } from '#tests/routing/channels.ts'
+import { channelOf } from '#tests/support/channels.ts'
 import { systemClock } from '@/clock/clock.ts'
 import { type AddressGuard, createAddressGuard } from '@/upstream/address-guard.ts'
 import { createUpstreamClient } from '@/upstream/client.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test'
-import { channelOf } from '#tests/routing/channels.ts'
+import { channelOf } from '#tests/support/channels.ts'
 import { type ManualClock, manualClock } from '#tests/support/manual-clock.ts'
 import { type RawRequest, rawAnswer, rawUpstream } from '#tests/support/upstreams/raw-upstream.ts'
 import { scriptedUpstream, until } from '#tests/support/upstreams/upstream.ts'

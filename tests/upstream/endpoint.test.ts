@@ -1,28 +1,9 @@
 import { describe, expect, test } from 'bun:test'
+import { channelOf } from '#tests/support/channels.ts'
 import type { Format } from '@/generation/format.ts'
-import type { Channel } from '@/upstream/channel.ts'
 import { endpointUrl, methodOf, type UpstreamCall } from '@/upstream/endpoint.ts'
 
-function channel(format: Format, baseUrl = 'https://up.example'): Channel {
-  return {
-    id: 1,
-    name: 'c',
-    format,
-    baseUrl,
-    keys: [],
-    priority: 0,
-    weight: 1,
-    headers: {},
-    timeouts: { connectMs: 1, firstByteMs: 1, idleMs: 1 },
-    maxConcurrent: undefined,
-    functionToolsOnly: false,
-    cachePrompts: false,
-    thinkTags: undefined,
-    reasoningField: undefined,
-    allowPrivate: false,
-    vendor: 'up.example',
-  }
-}
+const channel = (format: Format, baseUrl = 'https://up.example') => channelOf(1, { format, baseUrl })
 
 function call(kind: UpstreamCall['kind'], more: Partial<UpstreamCall> = {}): UpstreamCall {
   return { kind, model: 'm', stream: false, ...more }

@@ -1,8 +1,8 @@
 import { afterAll, expect, test } from 'bun:test'
+import { channelOf } from '#tests/support/channels.ts'
 import { scriptedUpstream, until } from '#tests/support/upstreams/upstream.ts'
 import { systemClock } from '@/clock/clock.ts'
 import type { AddressGuard } from '@/upstream/address-guard.ts'
-import type { Channel } from '@/upstream/channel.ts'
 import { createUpstreamClient } from '@/upstream/client.ts'
 import { downloadRules } from '@/upstream/download.ts'
 import { followRedirects } from '@/upstream/redirects.ts'
@@ -36,24 +36,13 @@ const guard: AddressGuard = {
   forget: () => undefined,
 }
 
-const channel: Channel = {
-  id: 1,
-  name: 'veo',
+const channel = channelOf(1, {
   format: 'gemini-generate-content',
   baseUrl: vendor.url,
-  keys: [],
-  priority: 0,
-  weight: 1,
   headers: { 'x-team': 'secret-team' },
   timeouts: { connectMs: 60_000, firstByteMs: 60_000, idleMs: 60_000 },
-  maxConcurrent: undefined,
-  functionToolsOnly: false,
-  cachePrompts: false,
-  thinkTags: undefined,
-  reasoningField: undefined,
   allowPrivate: true,
-  vendor: 'veo',
-}
+})
 
 const client = createUpstreamClient({ clock: systemClock, guard, simulatorUrl: () => '' })
 

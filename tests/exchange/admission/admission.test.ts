@@ -1,26 +1,9 @@
 import { describe, expect, test } from 'bun:test'
-import type { Caller } from '@/accounts/account.ts'
+import { callerBy } from '#tests/support/caller.ts'
 import { admitCaller } from '@/exchange/admission/admission.ts'
 
-const NO_LIMITS = { requestsPerMinute: undefined, tokensPerMinute: undefined, concurrentRequests: undefined }
-
-const CALLER: Caller = {
-  accountId: 1,
-  keyId: 1,
-  accountStatus: 'active',
-  onTrial: false,
-  accountLimits: NO_LIMITS,
-  keyLimits: NO_LIMITS,
-  keyModels: undefined,
-  accountModels: [],
-  allowIps: undefined,
-  storeAllowed: true,
-  expiresAt: undefined,
-  cap: undefined,
-}
-
 describe('a key that may be used from some addresses only', () => {
-  const caller = { ...CALLER, allowIps: ['127.0.0.0/8', '::/0'] }
+  const caller = { ...callerBy(1, 1), allowIps: ['127.0.0.0/8', '::/0'] }
 
   test('is admitted from one of them', () => {
     expect(() => admitCaller(caller, () => '127.0.0.1')).not.toThrow()
@@ -37,5 +20,5 @@ test('a key without a list is admitted from everywhere, and nobody asks for its 
   const asked = () => {
     throw new Error('asked')
   }
-  expect(() => admitCaller(CALLER, asked)).not.toThrow()
+  expect(() => admitCaller(callerBy(1, 1), asked)).not.toThrow()
 })

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test'
-import { channelOf, routeOf } from '#tests/routing/channels.ts'
+import { channelOf, routeOf } from '#tests/support/channels.ts'
 import { type ManualClock, manualClock } from '#tests/support/manual-clock.ts'
 import { until } from '#tests/support/upstreams/upstream.ts'
 import { recording } from '#tests/transcripts/recording.ts'

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { channelOf, routeOf } from '#tests/routing/channels.ts'
+import { channelOf, routeOf } from '#tests/support/channels.ts'
 import { manualClock } from '#tests/support/manual-clock.ts'
 import { Deadlines } from '@/clock/deadlines.ts'
 import { asGatewayError } from '@/errors/gateway-error.ts'

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'bun:test'
+import { channelOf, modelOf, routeOf } from '#tests/support/channels.ts'
 import { Prompt } from '@/exchange/admission/prompt.ts'
 import { prepare } from '@/exchange/attempt/preparation.ts'
 import type { JsonObject } from '@/json/json.ts'
-import type { Model, Route } from '@/routing/model.ts'
 
 /** What a Chat upstream at this host is sent of a Chat caller's message, and what is named as lost. */
 function handedOn(vendor: string, message: JsonObject, strict = false) {
@@ -15,42 +15,8 @@ function handedOn(vendor: string, message: JsonObject, strict = false) {
     framing: 'sse',
     headers: new Headers(),
   })
-  const route: Route = {
-    channel: {
-      id: 1,
-      name: 'chat',
-      format: 'openai-chat-completions',
-      baseUrl: `https://${vendor}/v1`,
-      keys: [],
-      priority: 0,
-      weight: 1,
-      headers: {},
-      timeouts: { connectMs: 60_000, firstByteMs: 60_000, idleMs: 60_000 },
-      maxConcurrent: undefined,
-      functionToolsOnly: false,
-      thinkTags: undefined,
-      reasoningField: undefined,
-      cachePrompts: false,
-      allowPrivate: false,
-      vendor,
-    },
-    upstreamModel: 'm',
-    priority: 0,
-    weight: 1,
-  }
-  const model: Model = {
-    id: 'm',
-    aliases: [],
-    displayName: 'm',
-    ownedBy: 'test',
-    routes: [route],
-    surfaces: undefined,
-    enabledByDefault: true,
-    contextTokens: undefined,
-    maxOutputTokens: undefined,
-    price: undefined,
-    createdAt: new Date(0),
-  }
+  const route = routeOf(channelOf(1, { baseUrl: `https://${vendor}/v1`, vendor }))
+  const model = modelOf('m', { routes: [route] })
   const { body, losses } = prepare(prompt, model, route, {
     requestId: 'request',
     now: 0,

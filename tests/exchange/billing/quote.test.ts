@@ -1,6 +1,7 @@
 import { expect, test } from 'bun:test'
 import { bodyTerms } from '#tests/support/body-terms.ts'
-import type { Caller } from '@/accounts/account.ts'
+import { callerBy } from '#tests/support/caller.ts'
+import { modelOf } from '#tests/support/channels.ts'
 import { outlineOf, readBody, textsOf } from '@/exchange/admission/body.ts'
 import { Prompt } from '@/exchange/admission/prompt.ts'
 import { quote } from '@/exchange/billing/quote.ts'
@@ -10,41 +11,16 @@ import type { ConversationSurface } from '@/generation/surface.ts'
 import type { JsonObject } from '@/json/json.ts'
 import type { Model } from '@/routing/model.ts'
 
-const MODEL: Model = {
-  id: 'm',
-  aliases: [],
-  displayName: 'm',
-  ownedBy: 'test',
-  routes: [],
-  surfaces: undefined,
-  enabledByDefault: true,
-  contextTokens: undefined,
+const MODEL = modelOf('m', {
   maxOutputTokens: 1000,
   price: {
     version: 1n,
     rates: readPrices({ input: '1', output: '1', cache_write_1h: '2', input_audio: '10' }),
   },
-  createdAt: new Date(0),
-}
-
-const LIMITS = { requestsPerMinute: undefined, tokensPerMinute: undefined, concurrentRequests: undefined }
+})
 
 const TERMS = bodyTerms(10 ** 7)
-
-const CALLER: Caller = {
-  accountId: 1,
-  keyId: 1,
-  accountStatus: 'active',
-  onTrial: false,
-  accountLimits: LIMITS,
-  keyLimits: LIMITS,
-  keyModels: undefined,
-  accountModels: [],
-  allowIps: undefined,
-  storeAllowed: true,
-  expiresAt: undefined,
-  cap: undefined,
-}
+const CALLER = callerBy(1, 1)
 
 async function quoteOf(
   surface: ConversationSurface,

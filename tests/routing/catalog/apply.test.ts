@@ -1,5 +1,6 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: that is how the file names a variable
 import { afterAll, beforeEach, describe, expect, test } from 'bun:test'
+import { NO_LIMITS } from '#tests/support/caller.ts'
 import { testDatabase } from '#tests/support/stores/database.ts'
 import type { ConfigFile } from '@/config/file.ts'
 import { applyFile } from '@/console/catalog/file-changes.ts'
@@ -394,9 +395,3 @@ test('limits of models and the loss of Redis are kept, and with --prune go back'
   await apply(configFile(''), { prune: true })
   expect((await loadDefaults(db)).limits).toMatchObject({ model: NO_LIMITS, onRedisDown: 'share' })
 })
-
-const NO_LIMITS = {
-  requestsPerMinute: undefined,
-  tokensPerMinute: undefined,
-  concurrentRequests: undefined,
-}

@@ -1,5 +1,5 @@
 import { afterAll, describe, expect, test } from 'bun:test'
-import { channelOf } from '#tests/routing/channels.ts'
+import { channelOf } from '#tests/support/channels.ts'
 import { manualClock } from '#tests/support/manual-clock.ts'
 import { connectRedis, hasRedisServer, openTestRedis, startRedisServer } from '#tests/support/stores/redis.ts'
 import { until } from '#tests/support/upstreams/upstream.ts'

@@ -1,6 +1,6 @@
 import type { Standing } from '@/routing/health/breaker.ts'
 import { pool } from '@/routing/health/health.ts'
-import type { Route } from '@/routing/model.ts'
+import type { Model, Route } from '@/routing/model.ts'
 import type { Candidate } from '@/routing/order.ts'
 import type { Channel } from '@/upstream/channel.ts'
 
@@ -29,6 +29,24 @@ export function channelOf(id: number, more: Partial<Channel> = {}, keys = 1): Ch
 
 export function routeOf(channel: Channel, more: Partial<Route> = {}): Route {
   return { channel, upstreamModel: 'model', priority: 0, weight: 1, ...more }
+}
+
+/** A model that nobody can be served, but for what is said of it. */
+export function modelOf(id: string, more: Partial<Model> = {}): Model {
+  return {
+    id,
+    aliases: [],
+    displayName: id,
+    ownedBy: 'test',
+    routes: [],
+    surfaces: undefined,
+    enabledByDefault: true,
+    contextTokens: undefined,
+    maxOutputTokens: undefined,
+    price: undefined,
+    createdAt: new Date(0),
+    ...more,
+  }
 }
 
 /** A candidate for each key of each route, all in the same standing. */
