@@ -1,9 +1,29 @@
 import type { GenerationRequest } from '@/generation/request.ts'
 import type { Losses } from './losses.ts'
 
+/** What every format says of a request, in its own words or by other means, or what the gateway sees to. */
+type SaidByAll =
+  | 'model'
+  | 'stream'
+  | 'instructions'
+  | 'turns'
+  | 'tools'
+  | 'toolChoice'
+  | 'parallelToolCalls'
+  | 'output'
+  | 'reasoning'
+  | 'maxOutputTokens'
+  | 'temperature'
+  | 'topP'
+  | 'stop'
+  | 'candidates'
+  | 'serviceTier'
+  | 'extensions'
+  | 'unsaid'
+
 /**
- * The fields of a request that some format has no words for, and whether a request says anything by them: what every
- * model does unasked says nothing.
+ * The other fields, which some format has no words for, and whether a request says anything by them: what every model
+ * does unasked says nothing.
  */
 const SAYS = {
   verbosity: ({ verbosity }) => verbosity !== undefined,
@@ -18,13 +38,14 @@ const SAYS = {
   metadata: ({ metadata = {} }) => Object.keys(metadata).length > 0,
   promptCacheKey: ({ promptCacheKey }) => promptCacheKey !== undefined,
   store: ({ store }) => store === true,
-} as const satisfies Partial<Record<keyof GenerationRequest, (request: GenerationRequest) => boolean>>
+} as const satisfies Record<
+  Exclude<keyof GenerationRequest, SaidByAll>,
+  (request: GenerationRequest) => boolean
+>
+
+export type RareField = keyof typeof SAYS
 
 /** Notes what a request says in fields that a format has no words for. */
-export function loseWordless(
-  request: GenerationRequest,
-  fields: readonly (keyof typeof SAYS)[],
-  losses: Losses,
-): void {
+export function loseWordless(request: GenerationRequest, fields: readonly RareField[], losses: Losses): void {
   for (const field of fields) if (SAYS[field](request)) losses.add(field)
 }

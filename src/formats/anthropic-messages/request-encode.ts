@@ -1,7 +1,7 @@
 import type { EncodedRequest, Target } from '@/formats/codec.ts'
 import { refuseSeveral, unsayable } from '@/formats/invalid.ts'
 import { Losses } from '@/formats/losses.ts'
-import { loseWordless } from '@/formats/wordless.ts'
+import { loseWordless, type RareField } from '@/formats/wordless.ts'
 import { type TextPart, textPart } from '@/generation/part.ts'
 import type { GenerationRequest } from '@/generation/request.ts'
 import { asObject, type JsonObject, type JsonValue, keysOf, present } from '@/json/json.ts'
@@ -133,29 +133,7 @@ function extensionFields(own: JsonObject): JsonObject {
   return fields
 }
 
-/** The fields that `encodeRequest` writes, in its own words or by other means. */
-type Said =
-  | 'model'
-  | 'stream'
-  | 'instructions'
-  | 'turns'
-  | 'tools'
-  | 'toolChoice'
-  | 'parallelToolCalls'
-  | 'output'
-  | 'reasoning'
-  | 'maxOutputTokens'
-  | 'temperature'
-  | 'topP'
-  | 'topK'
-  | 'stop'
-  | 'candidates'
-  | 'user'
-  | 'serviceTier'
-  | 'extensions'
-  | 'unsaid'
-
-/** The others, which have no words here. A new field goes on one of the two lists. */
+/** What has no words here, as against what has, in the type. A new field goes on one of the two lists. */
 const WORDLESS = keysOf({
   verbosity: true,
   seed: true,
@@ -167,4 +145,4 @@ const WORDLESS = keysOf({
   metadata: true,
   promptCacheKey: true,
   store: true,
-} satisfies Record<Exclude<keyof GenerationRequest, Said>, true>)
+} satisfies Record<Exclude<RareField, 'topK' | 'user'>, true>)

@@ -2,7 +2,7 @@ import { type EncodedRequest, NO_EMULATION, type Target } from '@/formats/codec.
 import { nestExtensions } from '@/formats/extensions.ts'
 import { Losses } from '@/formats/losses.ts'
 import { jsonInWords } from '@/formats/output-format.ts'
-import { loseWordless } from '@/formats/wordless.ts'
+import { loseWordless, type RareField } from '@/formats/wordless.ts'
 import type { GenerationRequest, OutputFormat } from '@/generation/request.ts'
 import { asObject, isKeyOf, type JsonObject, keysOf, present } from '@/json/json.ts'
 import { encodeConfig } from './config-encode.ts'
@@ -38,33 +38,7 @@ export function encodeRequest(request: GenerationRequest, target: Target): Encod
   }
 }
 
-/** The fields that `encodeRequest` writes, or that stand in the path. */
-type Said =
-  | 'model'
-  | 'stream'
-  | 'instructions'
-  | 'turns'
-  | 'tools'
-  | 'toolChoice'
-  | 'parallelToolCalls'
-  | 'output'
-  | 'reasoning'
-  | 'maxOutputTokens'
-  | 'temperature'
-  | 'topP'
-  | 'topK'
-  | 'stop'
-  | 'seed'
-  | 'presencePenalty'
-  | 'frequencyPenalty'
-  | 'logprobs'
-  | 'candidates'
-  | 'modalities'
-  | 'serviceTier'
-  | 'extensions'
-  | 'unsaid'
-
-/** The others, which have no words here. A new field goes on one of the two lists. */
+/** What has no words here, as against what has, in the type. A new field goes on one of the two lists. */
 const WORDLESS = keysOf({
   verbosity: true,
   logitBias: true,
@@ -72,7 +46,10 @@ const WORDLESS = keysOf({
   metadata: true,
   promptCacheKey: true,
   store: true,
-} satisfies Record<Exclude<keyof GenerationRequest, Said>, true>)
+} satisfies Record<
+  Exclude<RareField, 'topK' | 'seed' | 'presencePenalty' | 'frequencyPenalty' | 'logprobs' | 'modalities'>,
+  true
+>)
 
 /** The instructions as one text, and behind them what is asked for in words. */
 function encodeSystem(

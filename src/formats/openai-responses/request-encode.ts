@@ -7,7 +7,7 @@ import { withObjectOutput } from '@/formats/openai/object-output.ts'
 import { fitKey } from '@/formats/openai/shared-fields.ts'
 import { schemaName } from '@/formats/output-format.ts'
 import { fitLimit } from '@/formats/output-limit.ts'
-import { loseWordless } from '@/formats/wordless.ts'
+import { loseWordless, type RareField } from '@/formats/wordless.ts'
 import type { RequestField } from '@/generation/loss.ts'
 import { type GenerationRequest, limitsEffort, type OutputFormat } from '@/generation/request.ts'
 import { asObject, asStrings, type JsonObject, keysOf, present } from '@/json/json.ts'
@@ -65,32 +65,7 @@ function refuseImpossible(request: GenerationRequest): void {
   }
 }
 
-/** The fields that `encodeRequest` writes, or that the gateway sees to. */
-type Said =
-  | 'model'
-  | 'stream'
-  | 'instructions'
-  | 'turns'
-  | 'tools'
-  | 'toolChoice'
-  | 'parallelToolCalls'
-  | 'output'
-  | 'verbosity'
-  | 'reasoning'
-  | 'maxOutputTokens'
-  | 'temperature'
-  | 'topP'
-  | 'stop'
-  | 'logprobs'
-  | 'candidates'
-  | 'user'
-  | 'metadata'
-  | 'promptCacheKey'
-  | 'serviceTier'
-  | 'extensions'
-  | 'unsaid'
-
-/** The others, which have no words here. A new field goes on one of the two lists. */
+/** What has no words here, as against what has, in the type. A new field goes on one of the two lists. */
 const WORDLESS = keysOf({
   topK: true,
   seed: true,
@@ -99,7 +74,10 @@ const WORDLESS = keysOf({
   logitBias: true,
   modalities: true,
   store: true,
-} satisfies Record<Exclude<keyof GenerationRequest, Said>, true>)
+} satisfies Record<
+  Exclude<RareField, 'verbosity' | 'logprobs' | 'user' | 'metadata' | 'promptCacheKey'>,
+  true
+>)
 
 /** What the user says where nobody says anything. */
 const NO_WORDS = '.'
