@@ -43,6 +43,7 @@ const SAYS = {
   (request: GenerationRequest) => boolean
 >
 
+/** One of them. */
 export type RareField = keyof typeof SAYS
 
 /** Notes what a request says in fields that a format has no words for. */
