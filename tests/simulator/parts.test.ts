@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
-import type { JsonObject, JsonValue } from '@/json/json.ts'
+import { asObject, type JsonObject, type JsonValue } from '@/json/json.ts'
 import { smallestInstance } from '@/simulator/script/instance.ts'
 import { checkSignature, signReasoning } from '@/simulator/script/signature.ts'
 import { readSteering } from '@/simulator/script/steering.ts'
@@ -61,6 +61,21 @@ describe('the smallest instance', () => {
       $defs: { node: { type: 'object', properties: { next: { $ref: '#/$defs/node' } }, required: ['next'] } },
     }
     expect(JSON.stringify(smallestInstance(schema)).length).toBeLessThan(200)
+  })
+
+  test('fits a type that may hold itself', () => {
+    const next = { anyOf: [{ $ref: '#/$defs/node' }, { type: 'null' }] }
+    const node = {
+      type: 'object',
+      properties: { value: { type: 'integer' }, next },
+      required: ['value', 'next'],
+    }
+    let here: JsonValue | undefined = smallestInstance({ $ref: '#/$defs/node', $defs: { node } })
+    while (here !== null) {
+      const { value, ...others }: JsonObject = asObject(here) ?? {}
+      expect([value, Object.keys(others)]).toEqual([0, ['next']])
+      here = others['next'] ?? null
+    }
   })
 })
 

@@ -14,7 +14,7 @@ const DEEPEST = 12
 
 /**
  * The smallest value that fits a JSON Schema (types may be in capitals, as Gemini writes them): required properties only,
- * the first of every choice, the lowest number allowed. Patterns are not solved.
+ * the first of every choice (deep down null, where that is one), the lowest number allowed. Patterns are not solved.
  */
 export function smallestInstance(schema: JsonValue | undefined): JsonValue {
   return instanceOf(schema, asObject(schema) ?? {}, 0)
@@ -26,8 +26,8 @@ function instanceOf(value: JsonValue | undefined, root: JsonObject, depth: numbe
   if (schema['const'] !== undefined) return schema['const']
   const fixed = asArray(schema['enum'])[0] ?? schema['default'] ?? asArray(schema['examples'])[0]
   if (fixed !== undefined) return fixed
-  const choice = asArray(schema['anyOf'] ?? schema['oneOf'])[0]
-  if (isJsonObject(choice))
+  const choice = chosen(asObjects(schema['anyOf'] ?? schema['oneOf']), depth)
+  if (choice !== undefined)
     return instanceOf({ ...schema, ...choice, anyOf: undefined, oneOf: undefined }, root, depth + 1)
   switch (typeOf(schema)) {
     case 'object':
@@ -46,6 +46,12 @@ function instanceOf(value: JsonValue | undefined, root: JsonObject, depth: numbe
     default:
       return null
   }
+}
+
+/** A type that may hold itself ends before the depth does, which would leave out what the innermost one requires. */
+function chosen(choices: readonly JsonObject[], depth: number): JsonObject | undefined {
+  const end = depth > DEEPEST / 2 ? choices.find(({ type }) => type === 'null') : undefined
+  return end ?? choices[0]
 }
 
 /** Follows `$ref` inside the same document and folds `allOf` into the schema around it. */
