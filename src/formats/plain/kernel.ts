@@ -84,8 +84,34 @@ export function listeningTemplate({ pieces, holes, usage }: FrameParts): PlainTe
 const BEFORE_NUMBER = 1
 const MANNER_NUMBER = 7
 
+/**
+ * What was written last for each frame. Where the caller's events name nothing that is their stream's own (Messages), that
+ * is the template of all streams of a model, and stays loaded from the event of one to that of the next.
+ */
+const lastWritten = new WeakMap<PlainTemplate, { surroundings: Surroundings; template: PlainTemplate }>()
+
 /** The same events, written with these surroundings. Undefined when that has no room. */
 export function writingTemplate(
+  listening: PlainTemplate,
+  surroundings: Surroundings,
+): PlainTemplate | undefined {
+  const last = lastWritten.get(listening)
+  if (last !== undefined && isSame(last.surroundings, surroundings)) return last.template
+  const template = makeWriting(listening, surroundings)
+  if (template !== undefined) lastWritten.set(listening, { surroundings, template })
+  return template
+}
+
+function isSame(one: Surroundings, other: Surroundings): boolean {
+  return (
+    one.before === other.before &&
+    one.between === other.between &&
+    one.after === other.after &&
+    one.holdsBack === other.holdsBack
+  )
+}
+
+function makeWriting(
   listening: PlainTemplate,
   { before, between, after, holdsBack }: Surroundings,
 ): PlainTemplate | undefined {

@@ -212,6 +212,24 @@ test('the usage of the last event is found', () => {
   expect([run.events, stream.slice(run.usageStart, run.usageEnd)]).toEqual([2, '{"in":12,"out":4}'])
 })
 
+test('streams whose events are written alike have one template, so that it is loaded once for all of them', () => {
+  const listening = templateOf(undefined)
+  const numbering = { ...WRITING, between: 'n' }
+  const [first, second] = [WRITING, { ...WRITING }].map(around => writingTemplate(listening, around))
+  expect(first).toBeDefined()
+  expect(second).toBe(first)
+  for (const other of [
+    { ...WRITING, before: 'b' },
+    { ...WRITING, after: 'a' },
+    { ...WRITING, holdsBack: true },
+    numbering,
+  ]) {
+    const template = writingTemplate(listening, other)
+    expect(template).toEqual(writingTemplate(templateOf(undefined), other))
+    expect(template).not.toEqual(first)
+  }
+})
+
 test('a template that has no room is none', () => {
   const long = 'x'.repeat(20_000)
   expect(writingTemplate(templateOf(undefined), { ...WRITING, before: long })).toBeUndefined()
