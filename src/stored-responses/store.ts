@@ -15,8 +15,8 @@ import {
   type StoredTurn,
 } from './stored-response.ts'
 
-/** How long a response is kept. */
-export const LIFETIME_MS = 30 * 24 * 60 * 60 * 1000
+/** How long a response is kept, by the clock of the database: a gateway whose own is wrong ends nobody's. */
+const LIFETIME_DAYS = 30
 
 /** Of an item's id, so that it fits into a page of the index. */
 const MAX_ITEM_ID_LENGTH = 512
@@ -79,15 +79,13 @@ export type FindEnd = (response: string, events: readonly StoredEvent[]) => Resp
 export interface ResponseStoreOptions {
   database: Database
   secretBox: SecretBox
-  /** Milliseconds since 1970; what expires goes by it. */
-  now: () => number
 }
 
 /** The responses of all accounts; each call names the account it is for. */
-export function responseStore({ database, secretBox, now }: ResponseStoreOptions): ResponseStore {
+export function responseStore({ database, secretBox }: ResponseStoreOptions): ResponseStore {
   const { orm } = database
   const box = contentBox(secretBox)
-  const isAlive = () => gt(storedResponse.expiresAt, new Date(now()))
+  const isAlive = () => gt(storedResponse.expiresAt, sql`now()`)
   const isThis = ({ accountId, id }: ResponseKey) =>
     and(eq(storedResponse.id, idInText(id)), eq(storedResponse.accountId, accountId), isAlive())
 
@@ -130,7 +128,7 @@ export function responseStore({ database, secretBox, now }: ResponseStoreOptions
           itemIds: itemIds(response.response),
           plainBytes: plainBytes(response),
           createdAt: new Date(response.createdAt),
-          expiresAt: new Date(response.createdAt + LIFETIME_MS),
+          expiresAt: sql`now() + make_interval(days => ${LIFETIME_DAYS})`,
           seenAt: isRunning(response.status) ? sql`now()` : null,
         })
         await addEvents(tx, response.id, response.events)
@@ -160,11 +158,11 @@ export function responseStore({ database, secretBox, now }: ResponseStoreOptions
         with recursive chain as (
           select id, previous_id, status, plain_bytes::bigint as total, 1 as depth
           from stored_response
-          where id = ${idInText(id)} and account_id = ${accountId} and expires_at > ${new Date(now()).toISOString()}
+          where id = ${idInText(id)} and account_id = ${accountId} and expires_at > now()
           union all
           select earlier.id, earlier.previous_id, earlier.status, chain.total + earlier.plain_bytes, depth + 1
           from chain join stored_response earlier on earlier.id = chain.previous_id
-          where earlier.account_id = ${accountId} and earlier.expires_at > ${new Date(now()).toISOString()}
+          where earlier.account_id = ${accountId} and earlier.expires_at > now()
             and chain.total <= ${maxBytes}
         )
         select chain.previous_id, chain.status, chain.total, turn.input, turn.response
@@ -278,7 +276,7 @@ export function responseStore({ database, secretBox, now }: ResponseStoreOptions
       const expired = orm
         .select({ id: storedResponse.id })
         .from(storedResponse)
-        .where(lte(storedResponse.expiresAt, new Date(now())))
+        .where(lte(storedResponse.expiresAt, sql`now()`))
       return deleteInPortions(most =>
         orm
           .delete(storedResponse)

@@ -1,26 +1,23 @@
-import { afterAll, beforeAll, beforeEach, expect, test } from 'bun:test'
+import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { type TestDatabase, testDatabase } from '#tests/support/stores/database.ts'
 import { secretBox } from '@/secrets/secret-box.ts'
-import { LIFETIME_MS, type ResponseStore, responseStore } from '@/stored-responses/store.ts'
+import { type ResponseStore, responseStore } from '@/stored-responses/store.ts'
 import type { NewResponse, StoredEvent } from '@/stored-responses/stored-response.ts'
 
 const MB = 1024 * 1024
 
 let database: TestDatabase
 let store: ResponseStore
-let now: number
+/** When responses were made, by the clock of a gateway: it is not believed. */
+const CREATED_AT = 1_700_000_000_000
 let count = 0
 
 beforeAll(async () => {
   database = await testDatabase()
   const box = secretBox('a secret for tests, long enough for everybody')
-  store = responseStore({ database, secretBox: box, now: () => now })
+  store = responseStore({ database, secretBox: box })
 }, 60_000)
 afterAll(() => database.close())
-beforeEach(() => {
-  now = 1_700_000_000_000
-})
-
 function response(fields: Partial<NewResponse> = {}): NewResponse {
   count += 1
   return {
@@ -33,10 +30,14 @@ function response(fields: Partial<NewResponse> = {}): NewResponse {
     input: [`{"n":${count}}`],
     response: `{"id":"resp_${count}","output":[]}`,
     events: [],
-    createdAt: now,
+    createdAt: CREATED_AT,
     ...fields,
   }
 }
+
+/** Leaves a response so much of its time. */
+const expire = ({ id }: NewResponse, left: string) =>
+  database.sql`update stored_response set expires_at = now() + ${left}::text::interval where id = ${id}`
 
 const event = (number: number): StoredEvent => ({ number, data: `{"sequence_number":${number}}` })
 
@@ -59,12 +60,16 @@ test('what was stored is found by its account alone', async () => {
   expect(await store.remove(made)).toBe(true)
 })
 
-test('it is there for thirty days to the millisecond, and then swept with its events', async () => {
+test('it is there for thirty days by the clock of the database, and then swept with its events', async () => {
   const made = response({ events: [event(0)] })
   await store.add(made)
-  now += LIFETIME_MS - 1
+  const [days] = await database.sql`
+    select expires_at between now() + interval '30 days' - interval '1 minute' and now() + interval '30 days' as thirty
+    from stored_response where id = ${made.id}`
+  expect(days?.['thirty']).toBe(true)
+  await expire(made, '1 minute')
   expect(await store.find(made)).toBeDefined()
-  now += 1
+  await expire(made, '0')
   expect(await store.find(made)).toBeUndefined()
   expect(await store.conversation(made, MB)).toBe('missing')
   expect(await store.remove(made)).toBe(false)
@@ -92,7 +97,8 @@ test('items are found by their ids, by their account alone, as long as their res
   )
   expect(await store.items(1, asked, 60)).toBe('too-large')
   expect(await store.items(2, asked, MB)).toEqual(new Map())
-  now += LIFETIME_MS
+  await expire(made, '0')
+  await expire(running, '0')
   expect(await store.items(1, asked, MB)).toEqual(new Map())
 })
 

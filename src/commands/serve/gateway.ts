@@ -275,7 +275,7 @@ function openLimiterOf(
 
 function keptResponsesOf({ settings, database, secretBox, clock, log }: GatewayOptions): KeptResponses {
   return new KeptResponses({
-    store: responseStore({ database, secretBox, now: clock.now }),
+    store: responseStore({ database, secretBox }),
     compactions: compactions(secretBox),
     storesUnasked: settings.storesUnasked ?? false,
     clock,

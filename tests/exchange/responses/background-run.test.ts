@@ -18,7 +18,7 @@ let runs = 0
 beforeAll(async () => {
   database = await testDatabase()
   const box = secretBox('a secret for tests, long enough for everybody')
-  store = responseStore({ database, secretBox: box, now: Date.now })
+  store = responseStore({ database, secretBox: box })
 }, 60_000)
 afterAll(() => database.close())
 beforeEach(() => {
