@@ -404,6 +404,20 @@ test('what says nothing is no loss', () => {
   for (const to of FORMATS) expect([to, ...lost(GEMINI, to, safety)]).toEqual([to])
 })
 
+test.each(['UNSPECIFIED', 0])("an enum of Gemini's that says nothing is no loss: %p", nothing => {
+  const named = (name: string) => (nothing === 0 ? 0 : `${name}_${nothing}`)
+  const body = {
+    contents: [{ parts: [{ text: 'hi' }] }],
+    tools: [{ functionDeclarations: [{ name: 'f' }] }],
+    toolConfig: { functionCallingConfig: { mode: named('MODE') } },
+    generationConfig: {
+      thinkingConfig: { thinkingLevel: named('THINKING_LEVEL') },
+      responseModalities: [named('MODALITY')],
+    },
+  }
+  for (const to of FORMATS) expect([to, ...lost(GEMINI, to, body)]).toEqual([to])
+})
+
 test('how a tool is loaded and its input streamed is no loss: it is there at once, and its input streams anyway', () => {
   const tool = {
     name: 'f',

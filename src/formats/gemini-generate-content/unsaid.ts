@@ -61,16 +61,21 @@ const CONFIG: ReadFields = {
   thinkingConfig: {
     includeThoughts: true,
     thinkingBudget: true,
-    thinkingLevel: level => levelEffort(asString(level) ?? '') !== undefined,
+    thinkingLevel: level => isSilent(level) || levelEffort(asString(level) ?? '') !== undefined,
   },
-  responseModalities: list(modality => decodeModality(modality) !== undefined),
+  responseModalities: list(modality => isSilent(modality) || decodeModality(modality) !== undefined),
+}
+
+/** What an enum of the API says where nothing is said, by name or number. */
+function isSilent(value: JsonValue): boolean {
+  return value === 0 || (typeof value === 'string' && value.endsWith('_UNSPECIFIED'))
 }
 
 function readOfChoice(config: JsonValue): ReadFields {
   const choice = decodeToolChoice(asObject(config))?.type
   const isNamed = choice === 'tool' || choice === 'allowed'
   return {
-    mode: choice !== undefined || oneOf('MODE_UNSPECIFIED', 0),
+    mode: mode => isSilent(mode) || choice !== undefined,
     allowedFunctionNames: isNamed,
   }
 }

@@ -99,7 +99,7 @@ const ITEMS: ReadFields = {
   custom_tool_call_output: OUTPUT,
   local_shell_call: { ...CALL, action: readOfAction },
   local_shell_call_output: OUTPUT,
-  shell_call: { ...CALL, action: true, environment: true },
+  shell_call: { ...CALL, action: true, environment: object({ type: oneOf('local') }) },
   shell_call_output: { ...OUTPUT, output: readOfShell, max_output_length: 'number' },
   apply_patch_call: { ...CALL, operation: true },
   apply_patch_call_output: OUTPUT,
