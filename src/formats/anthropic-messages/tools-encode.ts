@@ -1,6 +1,7 @@
 import { unsayable } from '@/formats/invalid.ts'
 import type { Losses } from '@/formats/losses.ts'
 import { objectSchema } from '@/formats/object-schema.ts'
+import { onlyAllowed, type PlainlyChosen } from '@/formats/tools/allowed.ts'
 import { lostSettings, NO_SETTINGS } from '@/formats/tools/web-search.ts'
 import type { GenerationRequest, Turn } from '@/generation/request.ts'
 import type { CustomTool, FunctionTool, HostedTool, Tool, ToolChoice } from '@/generation/tool.ts'
@@ -25,11 +26,11 @@ export interface EncodedTools {
 
 /** @throws GatewayError `unsupported_parameter` where the choice forces a tool that cannot be offered */
 export function encodeTools(request: GenerationRequest, model: ModelTraits, losses: Losses): EncodedTools {
-  const { toolChoice, turns } = request
-  const tools = chosen(request.tools, toolChoice).flatMap(tool => encodeTool(tool, model, losses))
+  const { tools: offered, toolChoice } = onlyAllowed(request)
+  const tools = offered.flatMap(tool => encodeTool(tool, model, losses))
   refuseLostTool(request, tools)
   if (tools.length === 0) {
-    const called = calledTools(turns)
+    const called = calledTools(request.turns)
     const choice = called.length > 0 ? { type: 'none' } : undefined
     return { tools: called, choice, forced: false, instruction: undefined }
   }
@@ -49,13 +50,6 @@ export function encodeTools(request: GenerationRequest, model: ModelTraits, loss
 function forceInWords(name: unknown): string {
   const which = typeof name === 'string' ? `the tool \`${name}\`` : 'one of the tools'
   return `Your next reply must call ${which}; do not reply with text alone.`
-}
-
-/** The tools that a subset choice leaves; the format has no other way to say it. */
-function chosen(tools: readonly Tool[], choice: ToolChoice | undefined): readonly Tool[] {
-  if (choice?.type !== 'allowed') return tools
-  const allowed = new Set(choice.tools.map(tool => tool.name))
-  return tools.filter(tool => tool.type === 'hosted' || allowed.has(tool.name))
 }
 
 function encodeTool(tool: Tool, model: ModelTraits, losses: Losses): JsonObject[] {
@@ -144,7 +138,7 @@ function wireName(choice: Extract<ToolChoice, { type: 'tool' }>): string {
   return hostedSearch ? 'web_search' : choice.name
 }
 
-function encodeChoice(choice: ToolChoice | undefined, oneAtATime: boolean): JsonObject | undefined {
+function encodeChoice(choice: PlainlyChosen['toolChoice'], oneAtATime: boolean): JsonObject | undefined {
   const single = oneAtATime ? { disable_parallel_tool_use: true } : {}
   switch (choice?.type) {
     case undefined:
@@ -157,8 +151,6 @@ function encodeChoice(choice: ToolChoice | undefined, oneAtATime: boolean): Json
       return { type: 'any', ...single }
     case 'tool':
       return { type: 'tool', name: wireName(choice), ...single }
-    case 'allowed':
-      return { type: choice.mode === 'required' ? 'any' : 'auto', ...single }
     default:
       return choice satisfies never
   }

@@ -5,6 +5,7 @@ import { withObjectOutput } from '@/formats/openai/object-output.ts'
 import { fitKey, isSharedHint } from '@/formats/openai/shared-fields.ts'
 import { schemaName } from '@/formats/output-format.ts'
 import { fitLimit } from '@/formats/output-limit.ts'
+import { onlyAllowed } from '@/formats/tools/allowed.ts'
 import { dropHostedTools } from '@/formats/tools/hosted.ts'
 import {
   type Effort,
@@ -27,7 +28,9 @@ export function encodeRequest(full: GenerationRequest, target: Target): EncodedR
   const rules = new TargetRules(target)
   const dropped = dropHostedTools(full, tool => canServe(tool, rules))
   rules.losses.addAll(dropped.losses)
-  const request = withObjectOutput(dropped.request, target, rules.losses)
+  const written = withObjectOutput(dropped.request, target, rules.losses)
+  // OpenAI alone knows a choice among several tools.
+  const request = rules.vendor.isOpenai ? written : { ...written, ...onlyAllowed(written) }
   const { model: _, stream, instructions, turns, tools, toolChoice, parallelToolCalls, ...shaping } = request
   const { output, verbosity, reasoning, maxOutputTokens, modalities, stop, ...hinting } = shaping
   const { temperature, topP, topK, seed, presencePenalty, frequencyPenalty, logitBias, ...asking } = hinting

@@ -244,8 +244,20 @@ describe('tools', () => {
       },
     ],
   ])('tool_choice %j', (choice, expected) => {
-    expect(encode(requestOf({ tools: [f], tool_choice: choice })).body['tool_choice']).toEqual(expected)
+    const request = requestOf({ tools: [f], tool_choice: choice })
+    expect(encode(request, 'm', 'api.openai.com').body['tool_choice']).toEqual(expected)
   })
+
+  // vLLM, Groq, Mistral and DeepSeek name the four choices above, and refuse another.
+  test.each(['auto', 'required'])(
+    'several that may be called are all that is offered to others: %s',
+    mode => {
+      const g = { type: 'function', function: { name: 'g' } }
+      const allowed_tools = { mode, tools: [g] }
+      const request = requestOf({ tools: [f, g], tool_choice: { type: 'allowed_tools', allowed_tools } })
+      expect(encode(request, 'm', 'vllm.example').body).toMatchObject({ tools: [g], tool_choice: mode })
+    },
+  )
 
   test('are written as they were, and without them no choice', () => {
     expect(encode(requestOf({ tools: [f] })).body['tools']).toEqual([f])
