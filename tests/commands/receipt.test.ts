@@ -1,6 +1,6 @@
-import { afterAll, beforeAll, expect, test } from 'bun:test'
-import { startTestGateway, type TestGateway } from '#tests/support/gateway/gateway.ts'
-import { eventStream, type ScriptedUpstream, scriptedUpstream } from '#tests/support/upstreams/upstream.ts'
+import { expect, test } from 'bun:test'
+import { scriptedGateway } from '#tests/support/gateway/scripted-gateway.ts'
+import { eventStream } from '#tests/support/upstreams/upstream.ts'
 import type { CommandIo } from '@/commands/command.ts'
 import { runCommandLine } from '@/commands/command-line.ts'
 import { receiptCommand } from '@/commands/receipt.ts'
@@ -8,25 +8,14 @@ import { receiptCommand } from '@/commands/receipt.ts'
 const USAGE =
   '"usage":{"prompt_tokens":100,"completion_tokens":50,"total_tokens":150,"prompt_tokens_details":{"cached_tokens":40},"completion_tokens_details":{"reasoning_tokens":20}}'
 
-let upstream: ScriptedUpstream
-let gateway: TestGateway
-
-beforeAll(async () => {
-  upstream = scriptedUpstream(() =>
-    eventStream(
-      `data: {"choices":[{"index":0,"delta":{"content":"hi"},"finish_reason":"stop"}],${USAGE}}\n\ndata: [DONE]\n\n`,
-    ),
-  )
-  gateway = await startTestGateway({
-    upstreams: { chat: upstream.url },
-    models: `
+const { gateway, upstream } = await scriptedGateway({
+  models: `
   - { id: "odd", channels: [{ channel: chat, model: "m" }], prices: { input: "0.0003", cached_input: "0.0001", output: "1.5", reasoning: "2", per_request: "0.00001" } }`,
-  })
 })
-afterAll(async () => {
-  await gateway.close()
-  await upstream.stop()
-})
+upstream.answer = () =>
+  eventStream(
+    `data: {"choices":[{"index":0,"delta":{"content":"hi"},"finish_reason":"stop"}],${USAGE}}\n\ndata: [DONE]\n\n`,
+  )
 
 async function run(...args: string[]): Promise<{ exitCode: number; out: string; error: string }> {
   const said = { out: '', error: '' }

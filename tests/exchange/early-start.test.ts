@@ -1,13 +1,7 @@
-import { afterAll, beforeAll, expect, test } from 'bun:test'
-import { startTestGateway, type TestGateway } from '#tests/support/gateway/gateway.ts'
+import { afterAll, expect, test } from 'bun:test'
 import { openPayer, type PayerOptions } from '#tests/support/gateway/payer.ts'
-import {
-  eventStream,
-  fedStream,
-  type ScriptedUpstream,
-  scriptedUpstream,
-  until,
-} from '#tests/support/upstreams/upstream.ts'
+import { scriptedGateway } from '#tests/support/gateway/scripted-gateway.ts'
+import { eventStream, fedStream, until } from '#tests/support/upstreams/upstream.ts'
 import type { Ledger, LedgerState } from '@/ledger/ledger.ts'
 import type { HoldResult } from '@/ledger/types.ts'
 
@@ -16,25 +10,17 @@ const ANSWER =
 const WHOLE =
   '{"choices":[{"index":0,"message":{"role":"assistant","content":"hi"},"finish_reason":"stop"}],"usage":{"prompt_tokens":1,"completion_tokens":1,"total_tokens":2}}'
 
-let upstream: ScriptedUpstream
-let gateway: TestGateway
-let real: Ledger
 /** What a streamed answer is; undefined: a whole one at once. */
 let flowing: ReadableStream<Uint8Array> | undefined
 
-beforeAll(async () => {
-  upstream = scriptedUpstream(({ body }) =>
-    new TextDecoder().decode(body).includes('"stream":true')
-      ? eventStream(flowing ?? ANSWER)
-      : new Response(WHOLE),
-  )
-  gateway = await startTestGateway({ upstreams: { chat: upstream.url } })
-  real = gateway.server.gateway.ledger
-})
-afterAll(async () => {
+const { gateway, upstream } = await scriptedGateway()
+upstream.answer = ({ body }) =>
+  new TextDecoder().decode(body).includes('"stream":true')
+    ? eventStream(flowing ?? ANSWER)
+    : new Response(WHOLE)
+const real = gateway.server.gateway.ledger
+afterAll(() => {
   gateway.server.gateway.ledger = real
-  await gateway.close()
-  await upstream.stop()
 })
 
 function ask(stream: boolean, key = gateway.key): Promise<Response> {

@@ -1,19 +1,7 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { startTestGateway, type TestGateway } from '#tests/support/gateway/gateway.ts'
-import { type ScriptedUpstream, scriptedUpstream } from '#tests/support/upstreams/upstream.ts'
+import { describe, expect, test } from 'bun:test'
+import { scriptedGateway } from '#tests/support/gateway/scripted-gateway.ts'
 
-let upstream: ScriptedUpstream
-let gateway: TestGateway
-let answer: string
-
-beforeAll(async () => {
-  upstream = scriptedUpstream(() => new Response(answer, { headers: { 'content-type': 'application/json' } }))
-  gateway = await startTestGateway({ upstreams: upstream.url })
-}, 60_000)
-afterAll(async () => {
-  await gateway.close()
-  await upstream.stop()
-})
+const { gateway, upstream } = await scriptedGateway()
 
 /** No double holds any of these. */
 const DATA = '{"id":12345678901234567890,"far":1e400,"none":-0,"fine":0.12345678901234567890}'
@@ -57,7 +45,8 @@ describe.each(PAIRS)(
   (caller, served) => {
     test.each([false, true])('in the conversation and in the answer (streamed: %p)', async stream => {
       // A stream that was asked for and came whole: what vendors do that have none.
-      answer = ANSWERS[served]
+      upstream.answer = () =>
+        new Response(ANSWERS[served], { headers: { 'content-type': 'application/json' } })
       upstream.seen.length = 0
       const { path, body } = REQUESTS[caller](`${served}/echo`, stream)
       const response = await gateway.post(path, body)

@@ -1,28 +1,17 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { startTestGateway, type TestGateway } from '#tests/support/gateway/gateway.ts'
-import { eventStream, type ScriptedUpstream, scriptedUpstream } from '#tests/support/upstreams/upstream.ts'
-import { START_MS } from '#tests/surfaces/calls.ts'
+import { describe, expect, test } from 'bun:test'
+import { scriptedGateway } from '#tests/support/gateway/scripted-gateway.ts'
+import { eventStream } from '#tests/support/upstreams/upstream.ts'
 
 const ANSWER = '<think>\nWhy?\n</think>\n\nBecause.'
 
-let upstream: ScriptedUpstream
-let gateway: TestGateway
-
-beforeAll(async () => {
-  upstream = scriptedUpstream(({ body }) => {
-    const { stream } = JSON.parse(new TextDecoder().decode(body))
-    return stream ? eventStream(streamed()) : Response.json(whole())
-  })
-  gateway = await startTestGateway({
-    upstreams: upstream.url,
-    channelOptions: 'think_tags: both',
-    models: '  - { id: open, channels: [{ channel: chat, model: open }], prices: { input: 1, output: 2 } }',
-  })
-}, START_MS)
-afterAll(async () => {
-  await gateway.close()
-  await upstream.stop()
+const { gateway, upstream } = await scriptedGateway({
+  channelOptions: 'think_tags: both',
+  models: '  - { id: open, channels: [{ channel: chat, model: open }], prices: { input: 1, output: 2 } }',
 })
+upstream.answer = ({ body }) => {
+  const { stream } = JSON.parse(new TextDecoder().decode(body))
+  return stream ? eventStream(streamed()) : Response.json(whole())
+}
 
 const usage = { prompt_tokens: 3, completion_tokens: 9, total_tokens: 12 }
 

@@ -1,27 +1,15 @@
-import { afterAll, beforeAll, expect, test } from 'bun:test'
-import { startTestGateway, type TestGateway } from '#tests/support/gateway/gateway.ts'
+import { expect, test } from 'bun:test'
 import { openPayer } from '#tests/support/gateway/payer.ts'
-import { type ScriptedUpstream, scriptedUpstream } from '#tests/support/upstreams/upstream.ts'
+import { scriptedGateway } from '#tests/support/gateway/scripted-gateway.ts'
 import { admitOtherModels } from '@/exchange/admission/other-models.ts'
 import type { Catalog } from '@/routing/model.ts'
 
-let upstream: ScriptedUpstream
-let gateway: TestGateway
-let given: string
-
-beforeAll(async () => {
-  upstream = scriptedUpstream(() => new Response('{"error":{"message":"asked"}}', { status: 400 }))
-  gateway = await startTestGateway({
-    upstreams: upstream.url,
-    models: `
+const { gateway, upstream } = await scriptedGateway({
+  models: `
   - { id: "dear", enabled_by_default: false, channels: [{ channel: messages, model: "dear-2026" }], prices: { input: 1, output: 1 } }`,
-  })
-  given = (await openPayer(gateway.database, { models: ['dear'] })).key
 })
-afterAll(async () => {
-  await gateway.close()
-  await upstream.stop()
-})
+upstream.answer = () => new Response('{"error":{"message":"asked"}}', { status: 400 })
+const given = (await openPayer(gateway.database, { models: ['dear'] })).key
 
 const advised = (model: string) => ({
   path: '/v1/messages',

@@ -1,30 +1,16 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { startTestGateway, type TestGateway } from '#tests/support/gateway/gateway.ts'
+import { describe, expect, test } from 'bun:test'
 import { openPayer } from '#tests/support/gateway/payer.ts'
+import { scriptedGateway } from '#tests/support/gateway/scripted-gateway.ts'
 import { least, msOf } from '#tests/support/least.ts'
-import {
-  eventStream,
-  fedStream,
-  type Script,
-  type ScriptedUpstream,
-  scriptedUpstream,
-  until,
-} from '#tests/support/upstreams/upstream.ts'
+import { eventStream, fedStream, until } from '#tests/support/upstreams/upstream.ts'
 import { audit } from '@/ledger/audit.ts'
 
 /** Prices of the test gateway: 1 and 2 per million tokens, which is 1000 and 2000 nano each. */
 const INPUT = 1000n
 const OUTPUT = 2000n
 
-let upstream: ScriptedUpstream
-let gateway: TestGateway
-let answer: Script
-
-beforeAll(async () => {
-  upstream = scriptedUpstream((request, signal) => answer(request, signal))
-  gateway = await startTestGateway({
-    upstreams: upstream.url,
-    models: `
+const { gateway, upstream } = await scriptedGateway({
+  models: `
   - { id: "unpriced", channels: [{ channel: chat, model: "echo" }], prices: {} }
   - { id: "flat", channels: [{ channel: chat, model: "echo" }], prices: { input: 1, per_request: 0.01 } }
   - { id: "dear", max_output_tokens: 100000, channels: [{ channel: chat, model: "echo" }], prices: { input: 1, output: 1000 } }
@@ -32,11 +18,6 @@ beforeAll(async () => {
   - { id: "dear-responses", max_output_tokens: 100000, channels: [{ channel: responses, model: "echo" }], prices: { input: 1, output: 1000 } }
   - { id: "dear-gemini", max_output_tokens: 100000, channels: [{ channel: gemini, model: "echo" }], prices: { input: 1, output: 1000 } }
   - { id: "dearest", max_output_tokens: 2147483647, channels: [{ channel: chat, model: "echo" }], prices: { input: 100000000, output: 100000000 } }`,
-  })
-})
-afterAll(async () => {
-  await gateway.close()
-  await upstream.stop()
 })
 
 const TEXT = 'x'.repeat(400)
@@ -91,7 +72,7 @@ describe('every way a request can end has one rule of what it costs', () => {
     'complete on a %s upstream, streamed %p: what the upstream reported',
     async (format, stream) => {
       const messagesUsage = '"usage":{"input_tokens":60,"cache_read_input_tokens":40,"output_tokens":50}'
-      answer = () => {
+      upstream.answer = () => {
         if (format === 'chat') {
           return stream
             ? eventStream(DELTA + FINISH + USAGE + DONE)
@@ -123,7 +104,7 @@ describe('every way a request can end has one rule of what it costs', () => {
   test.each(['{}', 'null'])(
     'a Messages answer whose end says %s of its usage is counted here',
     async usage => {
-      answer = () =>
+      upstream.answer = () =>
         eventStream(
           [
             'event: message_start\ndata: {"type":"message_start","message":{"id":"m","role":"assistant","content":[],"model":"m","usage":{"input_tokens":7,"output_tokens":1}}}\n\n',
@@ -145,14 +126,14 @@ describe('every way a request can end has one rule of what it costs', () => {
   )
 
   test('no usage reported: what was counted here, marked estimated', async () => {
-    answer = () => eventStream(DELTA + DELTA + FINISH + DONE)
+    upstream.answer = () => eventStream(DELTA + DELTA + FINISH + DONE)
     const result = await settled(async () => (await post(body('chat/echo', true))).text())
     expect(result).toMatchObject({ end_state: 'complete', usage_source: 'estimated', output_text: 200n })
     expect(result.chargedNano).toBe(result.input_uncached * INPUT + 200n * OUTPUT)
   })
 
   test('an answer that says nothing and comes to its end: the prompt, estimated', async () => {
-    answer = () => eventStream(FINISH + DONE)
+    upstream.answer = () => eventStream(FINISH + DONE)
     const result = await settled(async () => (await post(body('chat/echo', true))).text())
     expect(result).toMatchObject({ end_state: 'complete', usage_source: 'estimated', output_text: 0n })
     expect(result.chargedNano).toBe(result.input_uncached * INPUT)
@@ -175,7 +156,7 @@ describe('every way a request can end has one rule of what it costs', () => {
     ],
   ])('a usage that is %s is none: what was counted here', async (_name, usage) => {
     for (const stream of [true, false]) {
-      answer = () =>
+      upstream.answer = () =>
         stream
           ? eventStream(`${DELTA}${FINISH}data: {"choices":[],"usage":${usage}}\n\n${DONE}`)
           : new Response(
@@ -191,7 +172,7 @@ describe('every way a request can end has one rule of what it costs', () => {
   test.each([true, false])(
     'a price per request is charged once beside the tokens, streamed %p',
     async stream => {
-      answer = () =>
+      upstream.answer = () =>
         stream
           ? eventStream(DELTA + FINISH + USAGE + DONE)
           : new Response(
@@ -204,14 +185,14 @@ describe('every way a request can end has one rule of what it costs', () => {
   )
 
   test('a price per request is not charged for an answer that never came', async () => {
-    answer = () => new Response('{"error":{"message":"no"}}', { status: 400 })
+    upstream.answer = () => new Response('{"error":{"message":"no"}}', { status: 400 })
     const result = await settled(async () => (await post(body('flat', true))).text())
     expect(result).toMatchObject({ cost_nano: null, chargedNano: 0n })
   })
 
   test('a fraction of a token is neither on the bill nor on the receipt', async () => {
     const usage = '"usage":{"prompt_tokens":3,"completion_tokens":1.5,"total_tokens":4.5}'
-    answer = () => eventStream(`${DELTA}${FINISH}data: {"choices":[],${usage}}\n\n${DONE}`)
+    upstream.answer = () => eventStream(`${DELTA}${FINISH}data: {"choices":[],${usage}}\n\n${DONE}`)
     const result = await settled(async () => (await post(body('chat/echo', true))).text())
     expect(result).toMatchObject({ usage_source: 'reported', input_uncached: 3n, output_text: 1n })
     expect(result.chargedNano).toBe(3n * INPUT + OUTPUT)
@@ -219,14 +200,14 @@ describe('every way a request can end has one rule of what it costs', () => {
 
   test('an explicit zero is no missing usage', async () => {
     const zero = '"usage":{"prompt_tokens":0,"completion_tokens":0,"total_tokens":0}'
-    answer = () => eventStream(`${DELTA}${FINISH}data: {"choices":[],${zero}}\n\n${DONE}`)
+    upstream.answer = () => eventStream(`${DELTA}${FINISH}data: {"choices":[],${zero}}\n\n${DONE}`)
     const result = await settled(async () => (await post(body('chat/echo', true))).text())
     expect(result).toMatchObject({ usage_source: 'reported', cost_nano: 0n, chargedNano: 0n })
   })
 
   test('the caller leaves in the middle: the prompt and what was delivered, estimated', async () => {
     const fed = fedStream()
-    answer = () => eventStream(fed.stream)
+    upstream.answer = () => eventStream(fed.stream)
     fed.write(DELTA)
     const abort = new AbortController()
     const result = await settled(async () => {
@@ -240,7 +221,7 @@ describe('every way a request can end has one rule of what it costs', () => {
 
   test('the caller leaves while the end is on its way: what the upstream reported', async () => {
     const fed = fedStream()
-    answer = () => eventStream(fed.stream)
+    upstream.answer = () => eventStream(fed.stream)
     fed.write(DELTA)
     const abort = new AbortController()
     const result = await settled(async () => {
@@ -253,7 +234,7 @@ describe('every way a request can end has one rule of what it costs', () => {
   })
 
   test('the caller leaves before any output: nothing', async () => {
-    answer = () => new Promise<Response>(() => {})
+    upstream.answer = () => new Promise<Response>(() => {})
     const abort = new AbortController()
     const before = upstream.seen.length
     const result = await settled(async () => {
@@ -266,14 +247,14 @@ describe('every way a request can end has one rule of what it costs', () => {
   })
 
   test.each([400, 401, 429, 500, 529])('the upstream refuses with %d: nothing', async status => {
-    answer = () => new Response('{"error":{"message":"no"}}', { status })
+    upstream.answer = () => new Response('{"error":{"message":"no"}}', { status })
     const result = await settled(async () => (await post(body('chat/echo', true))).text())
     expect(result).toMatchObject({ cost_nano: null, chargedNano: 0n })
   })
 
   test('the stream is cut after output: the prompt and what was delivered, estimated', async () => {
     const fed = fedStream()
-    answer = () => eventStream(fed.stream)
+    upstream.answer = () => eventStream(fed.stream)
     fed.write(DELTA)
     const result = await settled(async () => {
       const response = await post(body('chat/echo', true))
@@ -286,7 +267,7 @@ describe('every way a request can end has one rule of what it costs', () => {
 
   test('an error in the middle of the stream: the prompt and what was delivered, estimated', async () => {
     const fed = fedStream()
-    answer = () => eventStream(fed.stream)
+    upstream.answer = () => eventStream(fed.stream)
     fed.write(DELTA)
     const result = await settled(async () => {
       const response = await post(body('chat/echo', true))
@@ -299,7 +280,7 @@ describe('every way a request can end has one rule of what it costs', () => {
   })
 
   test('a tool call alone costs its tokens', async () => {
-    answer = () =>
+    upstream.answer = () =>
       eventStream(
         `data: {"choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"id":"c","type":"function","function":{"name":"f","arguments":"${'1'.repeat(40)}"}}]}}]}\n\ndata: {"choices":[{"index":0,"delta":{},"finish_reason":"tool_calls"}]}\n\n${DONE}`,
       )
@@ -321,7 +302,7 @@ describe('at the dearest prices that there can be', () => {
   test('the largest usage that there can be is charged, whatever it costs', async () => {
     const payer = await openPayer(gateway.database, { creditNano: 8_000_000_000n * units, cap })
     const usage = '"usage":{"prompt_tokens":33554432,"completion_tokens":33554432}'
-    answer = () => eventStream(`${DELTA}${FINISH}data: {"choices":[],${usage}}\n\n${DONE}`)
+    upstream.answer = () => eventStream(`${DELTA}${FINISH}data: {"choices":[],${usage}}\n\n${DONE}`)
     const response = await post(body('dearest', true), payer.key)
     expect(await response.text()).toContain('[DONE]')
     const wallet = () => gateway.ledger.balance(payer.accountId)
@@ -333,7 +314,7 @@ describe('at the dearest prices that there can be', () => {
     'a request that costs more than any wallet holds is a 402 (cap: %p)',
     async cap => {
       const payer = await openPayer(gateway.database, { creditNano: 8_000_000_000n * units, cap })
-      answer = () => Promise.reject(new Error('nobody may ask'))
+      upstream.answer = () => Promise.reject(new Error('nobody may ask'))
       for (const stream of [false, true]) {
         const response = await post(body('dearest', stream, ',"max_tokens":900000000'), payer.key)
         expect(response.status).toBe(402)
@@ -381,7 +362,7 @@ describe('credit', () => {
     const affordable = Number(/for (\d+) output tokens/.exec(await response.text())?.[1])
     expect(affordable).toBeGreaterThan(950)
     expect(affordable).toBeLessThan(1000)
-    answer = () => eventStream(DELTA + FINISH + USAGE + DONE)
+    upstream.answer = () => eventStream(DELTA + FINISH + USAGE + DONE)
     expect((await post(body('dear', true, `,"max_tokens":${affordable}`), key)).status).toBe(200)
   })
 
@@ -411,7 +392,7 @@ describe('credit', () => {
       return post(JSON.stringify({ model, max_tokens: 16, stream: true, messages }), key)
     }
     const fed = fedStream()
-    answer = () => eventStream(fed.stream)
+    upstream.answer = () => eventStream(fed.stream)
     fed.write(DELTA)
     // 49,000 tokens at 1 dollar a million: credit for one.
     const answers = await Promise.all([1, 2, 3, 4].map(() => ask('chat/echo')))
@@ -432,7 +413,7 @@ describe('credit', () => {
         ),
         key,
       )
-    answer = () => eventStream(DELTA + FINISH + USAGE + DONE)
+    upstream.answer = () => eventStream(DELTA + FINISH + USAGE + DONE)
     for (const content of ['word '.repeat(4000), [{ type: 'text', text: 'word '.repeat(4000) }]]) {
       expect((await foretold(content)).status).toBe(402)
     }
@@ -441,7 +422,7 @@ describe('credit', () => {
   test('must pay for the stated limit of a model of which nobody says how much it writes', async () => {
     const { key } = await poor(20n * 10n ** 9n)
     expect((await post(body('unknown', false, ',"max_tokens":25000'), key)).status).toBe(402)
-    answer = () => eventStream(DELTA + FINISH + USAGE + DONE)
+    upstream.answer = () => eventStream(DELTA + FINISH + USAGE + DONE)
     const limited = await post(body('unknown', true, ',"max_tokens":15000'), key)
     expect(limited.status).toBe(200)
     await limited.text()
@@ -481,7 +462,7 @@ describe('credit', () => {
 
   test('that does not pay for all that a model can write limits a request that states no limit', async () => {
     const { key } = await poor(10n ** 9n)
-    answer = () => eventStream(DELTA + FINISH + USAGE + DONE)
+    upstream.answer = () => eventStream(DELTA + FINISH + USAGE + DONE)
     const response = await post(body('dear', true), key)
     expect(response.status).toBe(200)
     await response.text()
@@ -500,7 +481,7 @@ describe('credit', () => {
     [GEMINI, `{${CONTENTS},"generation_config":{"topK":5}}`, ['generation_config', 'maxOutputTokens']],
   ])('limits a request to %s by the name that its format has for it: %s', async (path, text, place) => {
     const { key } = await poor(10n ** 9n)
-    answer = () => new Response('{"error":{"message":"no"}}', { status: 400 })
+    upstream.answer = () => new Response('{"error":{"message":"no"}}', { status: 400 })
     await gateway.post(path, text, { key })
     const sent = JSON.parse(new TextDecoder().decode(upstream.seen.at(-1)?.body))
     const limit = place.reduce((value, name) => value?.[name], sent)
@@ -512,7 +493,7 @@ describe('credit', () => {
   test('that running requests have set aside is a 402 with Retry-After', async () => {
     const { key } = await poor(10n ** 9n)
     const fed = fedStream()
-    answer = () => eventStream(fed.stream)
+    upstream.answer = () => eventStream(fed.stream)
     fed.write(DELTA)
     const first = await post(body('dear', true, ',"max_tokens":900'), key)
     const second = await post(body('dear', true, ',"max_tokens":900'), key)
@@ -526,7 +507,7 @@ describe('credit', () => {
 
   test('serves one request after the other as long as it lasts', async () => {
     const { key } = await poor(10n ** 9n)
-    answer = () => eventStream(DELTA + FINISH + USAGE + DONE)
+    upstream.answer = () => eventStream(DELTA + FINISH + USAGE + DONE)
     for (let turn = 0; turn < 3; turn++) {
       const response = await post(body('dear', true, ',"max_tokens":750'), key)
       expect(response.status).toBe(200)
@@ -537,7 +518,7 @@ describe('credit', () => {
   test('for exactly one of two requests at once serves exactly one', async () => {
     const { key, accountId } = await poor(10n ** 9n)
     const fed = fedStream()
-    answer = () => eventStream(fed.stream)
+    upstream.answer = () => eventStream(fed.stream)
     fed.write(DELTA)
     const answers = await Promise.all([0, 1].map(() => post(body('dear', true, ',"max_tokens":900'), key)))
     expect(answers.map(({ status }) => status).sort()).toEqual([200, 402])
@@ -565,7 +546,7 @@ describe('a revoked key', () => {
         name: 'short-lived',
       })
       const fed = fedStream()
-      answer = () => eventStream(fed.stream)
+      upstream.answer = () => eventStream(fed.stream)
       fed.write(DELTA)
       const response = await post(body('chat/echo', true), key)
       const ended = response.text()

@@ -1,33 +1,18 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { startTestGateway, type TestGateway } from '#tests/support/gateway/gateway.ts'
+import { describe, expect, test } from 'bun:test'
 import { openPayer } from '#tests/support/gateway/payer.ts'
-import {
-  eventStream,
-  fedStream,
-  type ScriptedUpstream,
-  scriptedUpstream,
-  until,
-} from '#tests/support/upstreams/upstream.ts'
+import { scriptedGateway } from '#tests/support/gateway/scripted-gateway.ts'
+import { eventStream, fedStream, until } from '#tests/support/upstreams/upstream.ts'
 
 /** Of the model: 1 and 1000 per million tokens, in nano. */
 const OUTPUT = 1_000_000n
 
-let upstream: ScriptedUpstream
-let gateway: TestGateway
 let fed: ReturnType<typeof fedStream>
 
-beforeAll(async () => {
-  upstream = scriptedUpstream(() => eventStream(fed.stream))
-  gateway = await startTestGateway({
-    upstreams: { chat: upstream.url },
-    models: `
+const { gateway, upstream } = await scriptedGateway({
+  models: `
   - { id: "dear", max_output_tokens: 100000, channels: [{ channel: chat, model: "echo" }], prices: { input: 1, output: 1000 } }`,
-  })
 })
-afterAll(async () => {
-  await gateway.close()
-  await upstream.stop()
-})
+upstream.answer = () => eventStream(fed.stream)
 
 /** 100 tokens as the gateway counts them. */
 const DELTA = `data: {"choices":[{"index":0,"delta":{"content":"${'x'.repeat(400)}"}}]}\n\n`

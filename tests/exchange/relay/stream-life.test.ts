@@ -1,39 +1,12 @@
-import { afterAll, beforeAll, describe, expect, spyOn, test } from 'bun:test'
-import { startTestGateway, type TestGateway } from '#tests/support/gateway/gateway.ts'
+import { describe, expect, spyOn, test } from 'bun:test'
+import { scriptedGateway } from '#tests/support/gateway/scripted-gateway.ts'
 import { least } from '#tests/support/least.ts'
-import { type ManualClock, manualClock } from '#tests/support/manual-clock.ts'
-import {
-  eventStream,
-  fedStream,
-  type Script,
-  type ScriptedUpstream,
-  scriptedUpstream,
-  until,
-} from '#tests/support/upstreams/upstream.ts'
+import { manualClock } from '#tests/support/manual-clock.ts'
+import { eventStream, fedStream, until } from '#tests/support/upstreams/upstream.ts'
 import { CODECS } from '@/formats/registry.ts'
 
-let upstream: ScriptedUpstream
-let gateway: TestGateway
-let clock: ManualClock
-let answer: Script
-
-beforeAll(async () => {
-  upstream = scriptedUpstream((request, signal) => answer(request, signal))
-  clock = manualClock()
-  gateway = await startTestGateway({
-    clock,
-    upstreams: upstream.url,
-  })
-})
-afterAll(async () => {
-  const stopped = gateway.close()
-  await until(() => {
-    clock.advance(1000)
-    return Bun.peek.status(stopped) !== 'pending'
-  })
-  await stopped
-  await upstream.stop()
-})
+const clock = manualClock()
+const { gateway, upstream } = await scriptedGateway({ clock })
 
 const SURFACES = {
   chat: {
@@ -116,7 +89,7 @@ function untilAborted(caller: AbortController): Promise<number> {
 
 describe('a caller who leaves', () => {
   test('before the head: the upstream connection is closed within 100 ms and the exchange says so', async () => {
-    answer = () => new Promise<Response>(() => {})
+    upstream.answer = () => new Promise<Response>(() => {})
     const leave = async () => {
       const before = upstream.seen.length
       const abort = new AbortController()
@@ -140,7 +113,7 @@ describe('a caller who leaves', () => {
       return turn.promise
     })
     const fed = fedStream()
-    answer = () => eventStream(fed.stream)
+    upstream.answer = () => eventStream(fed.stream)
     fed.write(SURFACES.chat.first)
     const abort = new AbortController()
     const call = open('chat', abort.signal).catch(() => undefined)
@@ -158,7 +131,7 @@ describe('a caller who leaves', () => {
     async surface => {
       const leave = async () => {
         const fed = fedStream()
-        answer = () => eventStream(fed.stream)
+        upstream.answer = () => eventStream(fed.stream)
         fed.write(SURFACES[surface].first)
         const abort = new AbortController()
         const stream = reading(await open(surface, abort.signal))
@@ -176,7 +149,7 @@ describe('a caller who leaves', () => {
   )
 
   test('of a whole answer: the upstream connection is closed', async () => {
-    answer = () => new Promise<Response>(() => {})
+    upstream.answer = () => new Promise<Response>(() => {})
     const leave = async () => {
       const before = upstream.seen.length
       const abort = new AbortController()
@@ -193,7 +166,7 @@ describe('a caller who leaves', () => {
 
   test('after the terminal event: that is a success', async () => {
     const fed = fedStream()
-    answer = () => eventStream(fed.stream)
+    upstream.answer = () => eventStream(fed.stream)
     fed.write(
       'data: {"choices":[{"index":0,"delta":{"content":"one"},"finish_reason":"stop"}]}\n\ndata: {"choices":[],"usage":{"prompt_tokens":1,"completion_tokens":1,"total_tokens":2}}\n\ndata: [DONE]\n\n',
     )
@@ -221,7 +194,7 @@ describe('an upstream that is silent', () => {
     'for 90 s in a %s stream: the stream lives and keepalives arrive between events',
     async (surface, keepalive) => {
       const fed = fedStream()
-      answer = () => eventStream(fed.stream)
+      upstream.answer = () => eventStream(fed.stream)
       fed.write(SURFACES[surface].first)
       const stream = reading(await open(surface))
       await stream.until('one')
@@ -241,7 +214,7 @@ describe('an upstream that is silent', () => {
 
   test('before its head: the head is sent after 15 s with a keepalive, and the answer follows', async () => {
     const head = Promise.withResolvers<Response>()
-    answer = () => head.promise
+    upstream.answer = () => head.promise
     const before = upstream.seen.length
     const call = open('chat')
     await until(() => upstream.seen.length > before)
@@ -263,7 +236,7 @@ describe('an upstream that is silent', () => {
 
   test('before its head, and then fails: the error comes in-band', async () => {
     const head = Promise.withResolvers<Response>()
-    answer = () => head.promise
+    upstream.answer = () => head.promise
     const before = upstream.seen.length
     const call = open('messages')
     await until(() => upstream.seen.length > before)
@@ -281,7 +254,7 @@ describe('an upstream that is silent', () => {
 
   test('only by a clock that is set on by an hour: the stream goes on', async () => {
     const fed = fedStream()
-    answer = () => eventStream(fed.stream)
+    upstream.answer = () => eventStream(fed.stream)
     fed.write(SURFACES.chat.first)
     const stream = reading(await open('chat'))
     await stream.until('one')
@@ -298,7 +271,7 @@ describe('an upstream that is silent', () => {
 
   test('for longer than the channel allows: the stream ends in an error and the exchange is stalled', async () => {
     const fed = fedStream()
-    answer = () => eventStream(fed.stream)
+    upstream.answer = () => eventStream(fed.stream)
     fed.write(SURFACES.chat.first)
     const stream = reading(await open('chat'))
     await stream.until('one')
@@ -321,7 +294,7 @@ describe('an upstream that is silent', () => {
     ['no usage told: the stream ends with it, after the time that the channel allows', 120_000, ''],
   ])('after the end of its answer, %s', async (_, ms, usage) => {
     const fed = fedStream()
-    answer = () => eventStream(fed.stream)
+    upstream.answer = () => eventStream(fed.stream)
     const end = `data: {"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}\n\n${usage}data: [DONE]\n\n`
     fed.write(SURFACES.chat.first + end)
     const stream = reading(await open('chat'))
@@ -337,7 +310,7 @@ describe('an upstream that is silent', () => {
   })
 
   test('and never sends its head: 504 in the shape of the surface after first_byte_ms', async () => {
-    answer = () => new Promise<Response>(() => {})
+    upstream.answer = () => new Promise<Response>(() => {})
     const before = upstream.seen.length
     const call = gateway.post('/v1/messages', '{"model":"messages/echo","max_tokens":1,"messages":[]}')
     await until(() => upstream.seen.length > before)
@@ -354,7 +327,7 @@ describe('an upstream that is silent', () => {
 describe('an upstream that is cut', () => {
   test('in the middle of an event is cut for a caller of another format, too', async () => {
     const fed = fedStream()
-    answer = () => eventStream(fed.stream)
+    upstream.answer = () => eventStream(fed.stream)
     fed.write(`${SURFACES.chat.first}data: {"half of an ev`)
     const stream = reading(await open('messages', undefined, 'chat/echo'))
     await stream.until('one')
@@ -374,7 +347,7 @@ describe('an upstream that is cut', () => {
     async (surface, error, terminal) => {
       for (const how of ['closed', 'reset'] as const) {
         const fed = fedStream()
-        answer = () => eventStream(fed.stream)
+        upstream.answer = () => eventStream(fed.stream)
         fed.write(`${SURFACES[surface].first}data: {"half of an ev`)
         const stream = reading(await open(surface))
         await stream.until('one')
@@ -393,7 +366,7 @@ describe('an upstream that is cut', () => {
 
   test('continues the sequence numbers of a Responses stream in its error event', async () => {
     const fed = fedStream()
-    answer = () => eventStream(fed.stream)
+    upstream.answer = () => eventStream(fed.stream)
     fed.write(SURFACES.responses.first)
     const stream = reading(await open('responses'))
     await stream.until('one')
@@ -428,7 +401,7 @@ describe('an error that cannot be written', () => {
     const before = (await gateway.exchanges()).length
     const asked = upstream.seen.length
     const fed = fedStream()
-    answer = () => eventStream(fed.stream)
+    upstream.answer = () => eventStream(fed.stream)
     const unwritable = spyOn(CODECS['openai-chat-completions'], 'encodeErrorEvent')
     unwritable.mockImplementation(() => {
       throw new Error('a bug of an encoder')
@@ -456,7 +429,7 @@ describe('an error that cannot be written', () => {
 
 describe('an error inside a 200', () => {
   test('as the first event becomes the status it names', async () => {
-    answer = () =>
+    upstream.answer = () =>
       eventStream(
         'data: {"error":{"message":"slow down","type":"rate_limit_error","code":"rate_limit_exceeded"}}\n\n',
       )
@@ -468,7 +441,7 @@ describe('an error inside a 200', () => {
 
   test('in the middle of a stream is passed on in our own words', async () => {
     const fed = fedStream()
-    answer = () => eventStream(fed.stream)
+    upstream.answer = () => eventStream(fed.stream)
     fed.write(SURFACES.messages.first)
     const stream = reading(await open('messages'))
     await stream.until('one')
@@ -486,7 +459,7 @@ describe('an error inside a 200', () => {
 describe('text that is split over writes', () => {
   test('arrives whole, emoji and CJK included', async () => {
     const fed = fedStream()
-    answer = () => eventStream(fed.stream)
+    upstream.answer = () => eventStream(fed.stream)
     const text = '世界 😀 é'.repeat(20)
     const bytes = new TextEncoder().encode(SURFACES.chat.first.replace('one', text))
     for (const byte of bytes) fed.write(Uint8Array.of(byte))
