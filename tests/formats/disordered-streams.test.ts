@@ -261,6 +261,18 @@ const RESPONSES: readonly Disorder[] = [
     ends: 'tool-calls',
   },
   {
+    name: 'two calls under one id',
+    stream: [
+      created,
+      added(0, functionCall('fc_1', 'f', '')),
+      done(0, functionCall('fc_1', 'f', '{"x":1}')),
+      done(1, { ...functionCall('fc_1', 'g', '{"y":2}'), call_id: 'call_f' }),
+      completed(),
+    ],
+    says: { calls: ['call_f f {"x":1}', 'call_made1 g {"y":2}'] },
+    ends: 'tool-calls',
+  },
+  {
     name: 'calls whose items never come, by their names behind their input',
     stream: [
       created,
@@ -352,6 +364,21 @@ const MESSAGES: readonly Disorder[] = [
       ping,
     ],
     says: { text: 'ab', calls: ['toolu_1 f {"x":1}'] },
+    ends: 'tool-calls',
+  },
+  {
+    name: 'three calls, two of them under one id and one under none',
+    stream: [
+      start,
+      blockStart(0, toolUse),
+      blockStop(0),
+      blockStart(1, { ...toolUse, name: 'g' }),
+      blockStop(1),
+      blockStart(2, { ...toolUse, id: '' }),
+      blockStop(2),
+      ...messageEnd('tool_use'),
+    ],
+    says: { calls: ['toolu_1 f {}', 'call_made1 g {}', 'call_made2 f {}'] },
     ends: 'tool-calls',
   },
   {

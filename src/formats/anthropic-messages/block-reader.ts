@@ -1,5 +1,6 @@
 import type { DecodeContext } from '@/formats/codec.ts'
 import { joinPairs } from '@/formats/surrogates.ts'
+import type { CallIds } from '@/formats/tools/call-ids.ts'
 import type { Emit } from '@/generation/event.ts'
 import type { Citation, Signature } from '@/generation/part.ts'
 import {
@@ -24,7 +25,7 @@ export type OpenBlock =
   | { kind: 'opaque'; block: number; value: JsonObject; partialInput: string }
 
 /** Tells of a block's beginning, and of what its first event already holds. */
-export function openBlock(content: JsonObject, block: number, context: DecodeContext, emit: Emit): OpenBlock {
+export function openBlock(content: JsonObject, block: number, callIds: CallIds, emit: Emit): OpenBlock {
   const at = { block, candidate: 0 }
   switch (content['type']) {
     case 'text': {
@@ -48,7 +49,7 @@ export function openBlock(content: JsonObject, block: number, context: DecodeCon
         type: 'tool-input-start',
         ...at,
         kind: 'function',
-        callId: asNonEmpty(content['id']) ?? context.newId(),
+        callId: callIds.take(asNonEmpty(content['id'])),
         name: asString(content['name']) ?? '',
         namespace: undefined,
       })

@@ -2,6 +2,7 @@ import type { DecodeContext, ReplyContext } from '@/formats/codec.ts'
 import { brokenAnswer, errorInAnswer } from '@/formats/faults/fault.ts'
 import { mediaWords } from '@/formats/media/media-words.ts'
 import { fitCallId } from '@/formats/tools/call-id.ts'
+import { CallIds } from '@/formats/tools/call-ids.ts'
 import { wrappedInput } from '@/formats/tools/call-input.ts'
 import { Collector } from '@/generation/collect.ts'
 import type { MediaPart, Part, ReasoningPart, TextPart, ToolCallPart } from '@/generation/part.ts'
@@ -33,8 +34,9 @@ export function decodeResponse(body: JsonObject, context: DecodeContext): Genera
     model: asString(model),
     serviceTier: asString(usage?.['service_tier']),
   })
+  const callIds = new CallIds(context.newId)
   for (const [index, block] of asObjects(body['content']).entries()) {
-    closeBlock(openBlock(block, index, context, emit), context, emit)
+    closeBlock(openBlock(block, index, callIds, emit), context, emit)
   }
   const told = readUsage(usage)
   if (told !== undefined) emit({ type: 'usage', usage: told })

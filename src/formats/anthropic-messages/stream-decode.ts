@@ -8,6 +8,7 @@ import {
   type PlainShape,
   type StreamDecoder,
 } from '@/formats/plain/plain-text.ts'
+import { CallIds } from '@/formats/tools/call-ids.ts'
 import type { Emit } from '@/generation/event.ts'
 import { withDigits } from '@/json/exact.ts'
 import {
@@ -40,6 +41,7 @@ const PLAIN = { text: shapeOf('text'), thinking: shapeOf('thinking'), tool: shap
 
 class EventDecoder implements StreamDecoder, PlainReader {
   readonly #context: DecodeContext
+  readonly #callIds: CallIds
   readonly #open = new Map<number, OpenBlock>()
   /** The block that the last event added to, if it was a delta. */
   #added: OpenBlock | undefined
@@ -57,6 +59,7 @@ class EventDecoder implements StreamDecoder, PlainReader {
 
   constructor(context: DecodeContext) {
     this.#context = context
+    this.#callIds = new CallIds(context.newId)
   }
 
   get plain(): PlainReader {
@@ -175,7 +178,7 @@ class EventDecoder implements StreamDecoder, PlainReader {
     this.#begin(emit)
     this.#stopBlock(index, emit)
     this.#lastIndex = index
-    const opened = openBlock(content, this.#blocks, this.#context, emit)
+    const opened = openBlock(content, this.#blocks, this.#callIds, emit)
     this.#blocks += 1
     this.#open.set(index, opened)
   }

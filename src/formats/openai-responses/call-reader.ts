@@ -84,7 +84,7 @@ export class CallReader implements ItemReader {
       block,
       candidate: 0,
       kind,
-      callId: linkOf(item) ?? this.#source.newId(),
+      callId: this.#source.callIds.take(linkOf(item)),
       name: callName(item, kind),
       namespace: asString(item['namespace']),
     })

@@ -1,4 +1,5 @@
 import type { DecodeContext } from '@/formats/codec.ts'
+import type { CallIds } from '@/formats/tools/call-ids.ts'
 import type { Emit } from '@/generation/event.ts'
 import type { JsonObject } from '@/json/json.ts'
 import type { Seen } from './finish.ts'
@@ -7,6 +8,7 @@ import type { Seen } from './finish.ts'
 export interface StreamSource extends DecodeContext {
   /** Numbers the next part of the answer. */
   nextBlock: () => number
+  callIds: CallIds
   /** What the answer held so far. */
   seen: Seen
 }

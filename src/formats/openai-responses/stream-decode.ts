@@ -4,6 +4,7 @@ import type { DecodeContext } from '@/formats/codec.ts'
 import { cutAnswer, errorInAnswer } from '@/formats/faults/fault.ts'
 import { AudioDeltas } from '@/formats/openai/audio-deltas.ts'
 import type { PlainReader, PlainShape, StreamDecoder } from '@/formats/plain/plain-text.ts'
+import { CallIds } from '@/formats/tools/call-ids.ts'
 import type { Emit, EventOf, GenerationEvent } from '@/generation/event.ts'
 import { compose, type StreamMachine } from '@/generation/machine.ts'
 import { asArray, asNumber, asObject, asString, type JsonObject, parseObject } from '@/json/json.ts'
@@ -54,6 +55,7 @@ const PLAIN: PlainShape = {
 export class EventDecoder implements StreamMachine<SseEvent, GenerationEvent> {
   readonly #context: DecodeContext
   readonly #items = new Map<number, ItemReader>()
+  readonly #callIds: CallIds
   readonly #seen: Seen = { calls: false, refusal: false }
   /** The last event, if it was a delta, and the item that it belongs to. */
   #delta: JsonObject | undefined
@@ -77,6 +79,7 @@ export class EventDecoder implements StreamMachine<SseEvent, GenerationEvent> {
 
   constructor(context: DecodeContext) {
     this.#context = context
+    this.#callIds = new CallIds(context.newId)
   }
 
   /** See PlainReader. */
@@ -268,7 +271,8 @@ export class EventDecoder implements StreamMachine<SseEvent, GenerationEvent> {
   }
 
   #newReader(item: JsonObject): ItemReader {
-    const source = { ...this.#context, nextBlock: () => this.#blocks++, seen: this.#seen }
+    const [callIds, seen] = [this.#callIds, this.#seen]
+    const source = { ...this.#context, nextBlock: () => this.#blocks++, callIds, seen }
     if (item['type'] === 'message') return new MessageReader(source)
     if (item['type'] === 'reasoning') return new ReasoningReader(source, item)
     return CallReader.fits(item) ? new CallReader(source, item) : new WholeReader(source)
