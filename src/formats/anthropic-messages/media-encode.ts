@@ -1,6 +1,6 @@
 import { unsayable, unsayableMedia } from '@/formats/invalid.ts'
 import type { Losses } from '@/formats/losses.ts'
-import { mediaTypeOfData } from '@/formats/media/media-type.ts'
+import { mediaTypeOf } from '@/formats/media/media-type.ts'
 import type { MediaPart } from '@/generation/part.ts'
 import { type JsonObject, present } from '@/json/json.ts'
 import { marked } from './cache-marks.ts'
@@ -101,12 +101,4 @@ function fileSource(source: { id: string; format: string }): JsonObject {
   if (source.format !== FORMAT)
     throw unsayable('mediaAddress', 'holds a file id that only another vendor can resolve')
   return { type: 'file', file_id: source.id }
-}
-
-/** The media type without parameters, in the API's spelling; else what the data's first bytes say. */
-function mediaTypeOf(declared: string | undefined, data: string): string | undefined {
-  const type = declared?.split(';')[0]?.trim().toLowerCase()
-  if (type === 'image/jpg') return 'image/jpeg'
-  if (type !== undefined && type !== '' && type !== 'application/octet-stream') return type
-  return mediaTypeOfData(data) ?? type
 }

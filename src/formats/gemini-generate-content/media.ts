@@ -2,9 +2,9 @@ import { unsayable } from '@/formats/invalid.ts'
 import type { Losses } from '@/formats/losses.ts'
 import { standardBase64 } from '@/formats/media/base64.ts'
 import { parseDataUri } from '@/formats/media/data-uri.ts'
-import { mediaTypeOfData, mediaTypeOfName } from '@/formats/media/media-type.ts'
+import { mediaTypeOf, mediaTypeOfFile, mediaTypeOfName } from '@/formats/media/media-type.ts'
 import { type MediaPart, type MediaSource, mediaPart } from '@/generation/part.ts'
-import { asObject, asString, isJsonObject, type JsonObject, present } from '@/json/json.ts'
+import { asNonEmpty, asObject, asString, isJsonObject, type JsonObject, present } from '@/json/json.ts'
 import type { ModelTraits } from './models.ts'
 import { FORMAT, type WirePart } from './wire.ts'
 
@@ -12,13 +12,19 @@ import { FORMAT, type WirePart } from './wire.ts'
 export function decodeMedia(part: JsonObject): MediaPart | undefined {
   const { inlineData: blob, fileData: file } = part
   if (isJsonObject(blob)) {
-    const source: MediaSource = { type: 'base64', data: standardBase64(asString(blob['data']) ?? '') }
-    return media(blob, source, kindOfType(asString(blob['mimeType'])))
+    const data = standardBase64(asString(blob['data']) ?? '')
+    const type = mediaTypeOfFile(declaredType(blob), data, asString(blob['displayName']))
+    return media(blob, { type: 'base64', data }, type, kindOfType(type))
   }
   if (!isJsonObject(file)) return undefined
   const uri = asString(file['fileUri']) ?? ''
-  const type = asString(file['mimeType']) ?? mediaTypeOfName(uri)
-  return media(file, urlSource(uri), VIDEO_SITE.test(uri) ? 'video' : kindOfType(type))
+  const type = declaredType(file)
+  const kind = VIDEO_SITE.test(uri) ? 'video' : kindOfType(type ?? mediaTypeOfName(uri))
+  return media(file, urlSource(uri), type, kind)
+}
+
+function declaredType({ mimeType }: JsonObject): string | undefined {
+  return asNonEmpty(mimeType)?.toLowerCase()
 }
 
 /** The same of an answer, in which a voice may stand with its words. */
@@ -38,9 +44,14 @@ function transcript({ audioTranscription }: JsonObject): string | undefined {
   return audioTranscription === undefined ? undefined : asString(asObject(audioTranscription)?.['text'])
 }
 
-function media(data: JsonObject, source: MediaSource, kind: MediaPart['kind']): MediaPart {
+function media(
+  data: JsonObject,
+  source: MediaSource,
+  mediaType: string | undefined,
+  kind: MediaPart['kind'],
+): MediaPart {
   const filename = kind === 'document' ? asString(data['displayName']) : undefined
-  return mediaPart({ kind, mediaType: asString(data['mimeType']), source, filename })
+  return mediaPart({ kind, mediaType, source, filename })
 }
 
 function kindOfType(mediaType: string | undefined): MediaPart['kind'] {
@@ -72,7 +83,7 @@ export function encodeMedia(part: MediaPart, to: MediaDestination): WirePart {
   const { source } = part
   switch (source.type) {
     case 'base64': {
-      const mimeType = part.mediaType ?? mediaTypeOfData(source.data) ?? DEFAULT_TYPE[part.kind]
+      const mimeType = mediaTypeOf(part.mediaType, source.data) ?? DEFAULT_TYPE[part.kind]
       return { inlineData: { mimeType, data: source.data } }
     }
     case 'text':

@@ -11,8 +11,16 @@ const MAGIC: readonly (readonly [string, string])[] = [
 ]
 
 /** The media type that the first bytes of data show; undefined where they show none that is known. */
-export function mediaTypeOfData(base64: string): string | undefined {
+function mediaTypeOfData(base64: string): string | undefined {
   return MAGIC.find(([start]) => base64.startsWith(start))?.[1]
+}
+
+/** A media type without parameters, as it is registered; where it says nothing, what the first bytes of its data show. */
+export function mediaTypeOf(declared: string | undefined, base64: string): string | undefined {
+  const type = declared?.split(';')[0]?.trim().toLowerCase()
+  if (type === 'image/jpg') return 'image/jpeg'
+  if (type !== undefined && type !== '' && type !== 'application/octet-stream') return type
+  return mediaTypeOfData(base64) ?? type
 }
 
 /** By the end of a name or an address. */
@@ -29,6 +37,14 @@ const EXTENSIONS = {
   csv: 'text/csv',
   html: 'text/html',
   json: 'application/json',
+  xml: 'application/xml',
+  rtf: 'application/rtf',
+  doc: 'application/msword',
+  xls: 'application/vnd.ms-excel',
+  ppt: 'application/vnd.ms-powerpoint',
+  docx: 'application/vnd.openxmlformats-officedocument.wordprocessingml.document',
+  xlsx: 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet',
+  pptx: 'application/vnd.openxmlformats-officedocument.presentationml.presentation',
   mp3: 'audio/mp3',
   wav: 'audio/wav',
   mp4: 'video/mp4',

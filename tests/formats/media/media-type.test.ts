@@ -1,8 +1,10 @@
 import { expect, test } from 'bun:test'
+import { TARGETS, USUAL_HABITS } from '#tests/transcripts/conversion.ts'
+import { lowerRequest } from '@/formats/lowering/lowering.ts'
 import { CODECS } from '@/formats/registry.ts'
 import { FORMATS } from '@/generation/format.ts'
 
-const [CHAT, RESPONSES] = FORMATS
+const [CHAT, RESPONSES, , GEMINI] = FORMATS
 const base64 = (text: string) => Buffer.from(text).toString('base64')
 
 test.each([
@@ -35,4 +37,28 @@ test.each([
     const { turns } = CODECS[format].decodeRequest(body, { model: 'm', stream: false })
     expect(turns[0]?.parts[0]).toMatchObject(part)
   }
+})
+
+test.each([
+  ['as its caller says, in whichever case', { mimeType: 'IMAGE/JPEG', data: 'AAAA' }, 'image', 'image/jpeg'],
+  ['by its first bytes', { data: '/9j/4AAQ' }, 'image', 'image/jpeg'],
+  [
+    'by its name, where its caller calls it a stream of bytes',
+    { mimeType: 'application/octet-stream', data: 'AAAA', displayName: 'a.docx' },
+    'document',
+    'application/vnd.openxmlformats-officedocument.wordprocessingml.document',
+  ],
+])("data of Gemini's format is known %s", (_, inlineData, kind, mediaType) => {
+  const body = { contents: [{ parts: [{ inlineData }] }] }
+  const { turns } = CODECS[GEMINI].decodeRequest(body, { model: 'm', stream: false })
+  expect(turns[0]?.parts[0]).toMatchObject({ type: 'media', kind, mediaType })
+})
+
+test("an image of image/jpg, as many call it, is Gemini's image/jpeg", () => {
+  const url = 'data:image/jpg;base64,/9j/4AAQ'
+  const body = { messages: [{ role: 'user', content: [{ type: 'image_url', image_url: { url } }] }] }
+  const request = CODECS[CHAT].decodeRequest(body, { model: 'm', stream: false })
+  const { contents } = lowerRequest(request, CODECS[GEMINI], TARGETS[GEMINI], USUAL_HABITS).body
+  const inlineData = { mimeType: 'image/jpeg', data: '/9j/4AAQ' }
+  expect(contents).toEqual([{ role: 'user', parts: [{ inlineData }] }])
 })
