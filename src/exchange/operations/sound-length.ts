@@ -1,5 +1,4 @@
 import { Readable } from 'node:stream'
-import { parseStream } from 'music-metadata'
 import { MOST_SECONDS } from '@/generation/usage.ts'
 import type { FormFile } from './form.ts'
 
@@ -28,6 +27,8 @@ export async function soundLength(file: FormFile): Promise<SoundLength> {
 }
 
 async function readLength(file: FormFile, duration: boolean): Promise<number | undefined> {
+  // Few gateways are sent any sound, and each start would pay for it.
+  const { parseStream } = await import('music-metadata')
   const bytes = Readable.from(file.read(), { objectMode: false })
   try {
     const { format } = await parseStream(
