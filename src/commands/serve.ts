@@ -5,7 +5,6 @@ import { firstStart, welcomeTo } from '@/commands/serve/first-start.ts'
 import { greet } from '@/commands/serve/greeting.ts'
 import { bindOps } from '@/commands/serve/listeners.ts'
 import { applyAgain, applyAtStart, warnOfJump } from '@/commands/serve/operator-file.ts'
-import { withRuntimeSettings } from '@/commands/serve/runtime-settings.ts'
 import { type RunningServer, startServer } from '@/commands/serve/server.ts'
 import { type Supervisor, startSupervisor } from '@/commands/serve/supervisor.ts'
 import { reportTo, untilDismissed, type WorkerOrder, workerOrder } from '@/commands/serve/worker.ts'
@@ -29,7 +28,6 @@ export const serveCommand: Command = {
   details: 'Settings come from the environment; see README.md.',
   async run(args, io) {
     readArguments(args, {})
-    withRuntimeSettings(io)
     const settings = readSettings(io.env, io.terminal)
     const order = workerOrder(io.env)
     const metrics = createMetrics()

@@ -1,5 +1,3 @@
-import type { CommandIo } from '@/commands/command.ts'
-
 /**
  * What Bun, JavaScriptCore and their allocator (mimalloc) read from the environment once, when the process starts. What
  * is there already is the operator's word and stays.
@@ -23,12 +21,12 @@ export const RUNTIME_SETTINGS: Readonly<Record<string, string>> = {
 }
 
 /** Begins anew under the same process id, unless all of that is in the environment. */
-export function withRuntimeSettings(io: CommandIo): void {
-  const isSet = Object.keys(RUNTIME_SETTINGS).every(name => io.env[name] !== undefined)
+export function withRuntimeSettings(env: NodeJS.ProcessEnv): void {
+  const isSet = Object.keys(RUNTIME_SETTINGS).every(name => env[name] !== undefined)
   if (isSet || process.execve === undefined || process.platform === 'win32') return
   const [, script = '', ...words] = process.argv
   process.execve(process.execPath, [process.execPath, ...process.execArgv, script, ...words], {
     ...RUNTIME_SETTINGS,
-    ...process.env,
+    ...env,
   })
 }
