@@ -13,27 +13,19 @@ import { createLog } from '@/telemetry/log.ts'
 import { createMetrics, type Metrics } from '@/telemetry/metrics.ts'
 import { openPayer, type Payer } from './payer.ts'
 
-export interface TestGatewayOptions {
-  /** Where spans go. */
-  otlpEndpoint?: string
-  clock?: Clock
-  maxBodyBytes?: number
-  /** PUBLIC_API_URL; else what a caller's own request says. */
-  publicApiUrl?: string
-  /** Proxies whose word on a caller's address counts; none unless given. */
-  trustedProxies?: readonly string[]
-  /** Origins whose pages may call; none unless given. */
-  corsOrigins?: readonly string[]
-  /** False: an upgrade is a 426. */
-  responsesWebSocket?: boolean
-  /** True: a response is kept unless its request says otherwise. */
-  storesUnasked?: boolean
+/** What a test's gateway serves. */
+interface Served {
   /** Upstream addresses by format, or one for all; the simulator where none is given. */
-  upstreams?: string | Partial<Record<UpstreamName, string>>
+  upstreams?: string | Partial<Record<UpstreamName, string>> | undefined
   /** Added to each channel, as YAML flow entries. */
-  channelOptions?: string
+  channelOptions?: string | undefined
   /** Models beside those of the simulator, as YAML list entries. */
-  models?: string
+  models?: string | undefined
+}
+
+/** What a test wants of its gateway; of its settings those that are not `SETTINGS`. */
+export interface TestGatewayOptions extends Served, Partial<Omit<ServerSettings, 'redisUrl'>> {
+  clock?: Clock
 }
 
 /** A whole gateway in this process, on a database of its own, with the simulator behind it. */
@@ -118,11 +110,41 @@ const STEERING = [
 
 const box = secretBox('a secret for tests, long enough for everybody')
 
+/** What a process is told that no test has said otherwise. */
+const SETTINGS: ServerSettings = {
+  api: { host: '127.0.0.1', port: 0 },
+  sharesPort: false,
+  maxBodyBytes: 64 * 1024 * 1024,
+  responsesWebSocket: true,
+  trustedProxies: [],
+  corsOrigins: [],
+  farewellMs: 0,
+  shutdownDelayMs: 0,
+  shutdownGraceMs: 5000,
+  journalDirectory: undefined,
+  otlpEndpoint: undefined,
+  redisUrl: undefined,
+}
+
+/** More than a deployment has: a stall of the machine is no failure of Postgres or Redis. */
+const PATIENCE = {
+  ledger: {
+    holdPatienceMs: 20_000,
+    settlePatienceMs: 20_000,
+    statementTimeoutMs: 20_000,
+    connectionTimeoutMs: 20_000,
+  },
+  redisCommandMs: 10_000,
+}
+
+const SURROUNDINGS = { secretBox: box, ledgerClock: systemClock, random: Math.random, patience: PATIENCE }
+
 /**
  * Starts a gateway. Models are called `chat/echo`, `messages/tool` and so on: the format that serves them, and the
  * simulator's steering name.
  */
 export async function startTestGateway(options: TestGatewayOptions = {}): Promise<TestGateway> {
+  const { clock = systemClock, upstreams, channelOptions, models, ...settings } = options
   const database = await testDatabase()
   const simulator = serveSimulator({ hostname: '127.0.0.1', port: 0, record: true })
   const logLines: string[] = []
@@ -131,31 +153,17 @@ export async function startTestGateway(options: TestGatewayOptions = {}): Promis
     const file = parseConfigFile(yaml, { name: 'tollgate.yaml', env: {}, known: { channels: new Set() } })
     await applyFile(database, box, file, { prune: false, dryRun: false, source: 'file' })
   }
-  await apply(configText(simulator.url, options))
+  await apply(configText(simulator.url, { upstreams, channelOptions, models }))
   const server = await startServer({
+    ...SURROUNDINGS,
     settings: {
-      api: { host: '127.0.0.1', port: 0 },
-      sharesPort: false,
-      maxBodyBytes: options.maxBodyBytes ?? 64 * 1024 * 1024,
-      responsesWebSocket: options.responsesWebSocket ?? true,
-      storesUnasked: options.storesUnasked ?? false,
-      trustedProxies: options.trustedProxies ?? [],
-      corsOrigins: options.corsOrigins ?? [],
-      farewellMs: 0,
-      shutdownDelayMs: 0,
-      shutdownGraceMs: 5000,
-      journalDirectory: undefined,
-      otlpEndpoint: options.otlpEndpoint,
-      publicApiUrl: options.publicApiUrl,
+      ...SETTINGS,
+      ...settings,
       redisUrl: process.env['REDIS_URL'] || undefined,
     },
     database,
-    secretBox: box,
-    clock: options.clock ?? systemClock,
-    ledgerClock: systemClock,
+    clock,
     limitsNamespace: `test:${crypto.randomUUID()}:`,
-    random: Math.random,
-    patience: PATIENCE,
     log: createLog({ level: 'debug', format: 'json' }, { write: line => logLines.push(line) }),
     metrics,
   })
@@ -205,64 +213,35 @@ export async function startTestGateway(options: TestGatewayOptions = {}): Promis
   }
 }
 
-/** More than a deployment has: a stall of the machine is no failure of Postgres or Redis. */
-const PATIENCE = {
-  ledger: {
-    holdPatienceMs: 20_000,
-    settlePatienceMs: 20_000,
-    statementTimeoutMs: 20_000,
-    connectionTimeoutMs: 20_000,
-  },
-  redisCommandMs: 10_000,
-}
-
 /** Another process of the same deployment, as far as two can be told apart within one: all they share is the database. */
 export function startNeighbour(
   gateway: TestGateway,
   { clock = systemClock, settings = {} }: { clock?: Clock; settings?: Partial<ServerSettings> } = {},
 ): Promise<RunningServer> {
   return startServer({
-    settings: {
-      api: { host: '127.0.0.1', port: 0 },
-      sharesPort: false,
-      maxBodyBytes: 64 * 1024 * 1024,
-      responsesWebSocket: true,
-      trustedProxies: [],
-      corsOrigins: [],
-      farewellMs: 0,
-      shutdownDelayMs: 0,
-      shutdownGraceMs: 5000,
-      journalDirectory: undefined,
-      otlpEndpoint: undefined,
-      redisUrl: undefined,
-      ...settings,
-    },
+    ...SURROUNDINGS,
+    settings: { ...SETTINGS, ...settings },
     database: gateway.database,
-    secretBox: box,
     clock,
-    ledgerClock: systemClock,
-    random: Math.random,
-    patience: PATIENCE,
     log: createLog({ level: 'debug', format: 'json' }, { write: line => gateway.logLines.push(line) }),
     metrics: createMetrics({ processMetrics: false }),
   })
 }
 
-function configText(simulatorUrl: string, options: TestGatewayOptions): string {
-  const { upstreams } = options
+function configText(simulatorUrl: string, { upstreams, channelOptions, models }: Served): string {
   const channels = UPSTREAMS.map(surface => {
     const format = FORMATS[surface]
     const url = (typeof upstreams === 'string' ? upstreams : upstreams?.[surface]) ?? simulatorUrl
-    const extra = options.channelOptions === undefined ? '' : `, ${options.channelOptions}`
+    const extra = channelOptions === undefined ? '' : `, ${channelOptions}`
     return `  - { name: ${surface}, format: ${format}, base_url: "${url}", api_keys: ["upstream-key-${surface}"], allow_private: true${extra} }`
   })
-  const models = UPSTREAMS.flatMap(surface =>
+  const simulated = UPSTREAMS.flatMap(surface =>
     STEERING.map(
       name =>
         `  - { id: "${surface}/${name}", channels: [{ channel: ${surface}, model: "${name}" }], prices: ${PRICES} }`,
     ),
   )
-  return `limits: { account: ${AMPLE}, key: ${AMPLE} }\nchannels:\n${channels.join('\n')}\nmodels:\n${models.join('\n')}\n${priced(options.models ?? '')}\n`
+  return `limits: { account: ${AMPLE}, key: ${AMPLE} }\nchannels:\n${channels.join('\n')}\nmodels:\n${simulated.join('\n')}\n${priced(models ?? '')}\n`
 }
 
 /** Gives prices to those of the models that a test wrote without: an unpriced model is refused. */
