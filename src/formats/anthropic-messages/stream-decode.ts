@@ -23,7 +23,7 @@ import {
 import type { SseEvent } from '@/sse/event.ts'
 import { addDelta, closeBlock, impliedBlock, isOfOther, type OpenBlock, openBlock } from './block-reader.ts'
 import { decodeFinish } from './finish.ts'
-import { overlay, readUsage, tierIn } from './usage.ts'
+import { overlay, overlayUsage, readUsage, tierIn } from './usage.ts'
 import { DATA_KEYS, type StreamEventType } from './wire.ts'
 
 /**
@@ -168,7 +168,7 @@ class EventDecoder implements StreamDecoder, PlainReader {
   #addUsage(usage: JsonObject | undefined, emit: Emit, soFar: boolean): void {
     if (usage === undefined) return
     this.#begin(emit)
-    this.#usage = overlay(this.#usage ?? {}, usage)
+    this.#usage = overlayUsage(this.#usage ?? {}, usage)
     // What an answer begins with may leave its output out.
     const told = readUsage(soFar ? { output_tokens: 0, ...this.#usage } : this.#usage)
     if (told !== undefined) emit({ type: 'usage', usage: told, ...(soFar && { soFar }) })

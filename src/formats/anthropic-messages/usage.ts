@@ -122,6 +122,23 @@ export function overlay(known: JsonObject, later: JsonObject | undefined): JsonO
   return merged
 }
 
+/**
+ * Usage as it stands after an event that says more. No prompt is empty: servers that write every field of their types say
+ * 0 in the end for what they counted in the first event (https://github.com/envoyproxy/ai-gateway/pull/1631).
+ */
+export function overlayUsage(known: JsonObject, later: JsonObject): JsonObject {
+  const merged = overlay(known, later)
+  const isSilent = [...COUNTS.input, ...COUNTS.beside].every(name => (later[name] ?? 0) === 0)
+  if (!isSilent) return merged
+  const { input_tokens, cache_read_input_tokens, cache_creation_input_tokens, cache_creation } = known
+  return overlay(merged, {
+    input_tokens,
+    cache_read_input_tokens,
+    cache_creation_input_tokens,
+    cache_creation,
+  })
+}
+
 /** The total is what is billed; the split by lifetime is a later addition and fills in how it divides. */
 function cacheWrites(wire: JsonObject): { short: number; long: number } {
   const split = asObject(wire['cache_creation'])

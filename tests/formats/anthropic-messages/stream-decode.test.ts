@@ -207,6 +207,24 @@ describe('usage', () => {
     expect(usage).toMatchObject({ inputUncached: 99, outputText: 7 })
   })
 
+  test.each([
+    [
+      { input_tokens: 0, output_tokens: 7 },
+      { inputUncached: 10, cacheRead: 0 },
+    ],
+    [
+      { input_tokens: 0, cache_read_input_tokens: 0, cache_creation_input_tokens: 0, output_tokens: 7 },
+      { inputUncached: 10, cacheRead: 0 },
+    ],
+    [
+      { input_tokens: 0, cache_read_input_tokens: 10, output_tokens: 7 },
+      { inputUncached: 0, cacheRead: 10 },
+    ],
+  ])('edge 56: no prompt is empty: %j', (usage, counts) => {
+    const told = answer(...text(0, 'a'), end('end_turn', usage), STOP).usage
+    expect(told).toMatchObject({ ...counts, outputText: 7 })
+  })
+
   test('edge 56: a second stop reason of null keeps the first', () => {
     const finish = answer(
       ...text(0, 'a'),
