@@ -69,6 +69,29 @@ async function listenerFor(take: (socket: Socket) => void) {
   return { host, close: () => server.close() }
 }
 
+/** What patches/ changes in postgres.js 3.4.9: what it asks for itself of each new connection had nobody who heard that it failed. */
+test('a connection that breaks off as soon as it stands fails the statement that it was made for, and nothing else', async () => {
+  const unhandled: unknown[] = []
+  const note = (error: unknown) => void unhandled.push(error)
+  process.on('unhandledRejection', note)
+  const server = await listenerFor(socket =>
+    socket.once('data', () => {
+      socket.write(PRIMARY)
+      socket.once('data', () => socket.resetAndDestroy())
+    }),
+  )
+  const pool = connect(`postgres://nobody@${server.host}/none`, { max: 1 })
+  const failure = await pool.sql`select 1`.catch((error: unknown) => error)
+  expect(failure).toMatchObject({ code: 'ECONNRESET' })
+  await pool.sql.end({ timeout: 0 })
+  server.close()
+  process.off('unhandledRejection', note)
+  expect(unhandled).toEqual([])
+})
+
+/** What a server that takes writes says as soon as it is spoken to. */
+const PRIMARY = Buffer.concat([message('R', '\0\0\0\0'), message('Z', 'I')])
+
 /** What a copy says as soon as it is spoken to; it would take any statement. */
 const COPY = Buffer.concat([
   message('R', '\0\0\0\0'),
