@@ -45,7 +45,7 @@ export interface AnswerEvents {
  * spliced. Backpressure goes from the caller's socket through the TransformStream to the upstream's.
  */
 export class Outlet {
-  /** Whose pipeline writes at the moment: it does so while it is called and not later. */
+  /** Whose pipeline is called at the moment: it writes until it returns and not later. */
   static #writing: Outlet | undefined
 
   /** One for all outlets: a function of each one's own would be cold memory when the next event of its stream comes. */
@@ -286,6 +286,8 @@ export class Outlet {
     } catch (error) {
       this.#cancel(asGatewayError(error))
       return
+    } finally {
+      Outlet.#writing = undefined
     }
     const { meter } = pipeline
     if (meter.error !== undefined || pipeline.done) this.#cancel()
@@ -315,8 +317,12 @@ export class Outlet {
   #conclude(pipeline: Pipeline, cause: unknown): void {
     if (pipeline.meter.error !== undefined) return
     Outlet.#writing = this
-    if (cause instanceof GatewayError) pipeline.fail(cause, Outlet.#emit)
-    else this.#guard(pipeline, cause !== undefined)
+    try {
+      if (cause instanceof GatewayError) pipeline.fail(cause, Outlet.#emit)
+      else this.#guard(pipeline, cause !== undefined)
+    } finally {
+      Outlet.#writing = undefined
+    }
   }
 
   /** A pipeline must not throw at its end; if it does, the caller still gets an error and not a clean end. */
