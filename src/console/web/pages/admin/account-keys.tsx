@@ -6,11 +6,10 @@ import { useForm, useRevision } from '../../api/form-state.ts'
 import { useCursorList } from '../../api/query.ts'
 import { limitTexts, readLimits } from '../../format/limit-texts.ts'
 import { FormDialog } from '../../parts/form.tsx'
-import { ListTable } from '../../parts/list-table.tsx'
 import { Empty } from '../../parts/notice.tsx'
 import { useToast } from '../../parts/toast.tsx'
 import { RevokeKey } from '../key-revoke.tsx'
-import { KeySearch, keyColumns, NoKeyMatches } from '../keys.tsx'
+import { KeyTable } from '../key-table.tsx'
 import { LimitFields } from '../limit-fields.tsx'
 
 const keyId = (key: Key) => key.id
@@ -27,19 +26,15 @@ export function AccountKeys({ id, mayAdminister }: { id: number; mayAdminister: 
   return (
     <section class="stack" aria-labelledby="keys-title">
       <h2 id="keys-title">Keys</h2>
-      <KeySearch value={typed} onValue={setTyped} />
-      <ListTable
-        label="Keys"
+      <KeyTable
         list={keys}
-        columns={keyColumns(
-          mayAdminister ? { change: 'Limit', onChange: setLimiting, onRevoke: setRevoking } : undefined,
-        )}
+        typed={typed}
+        onTyped={setTyped}
+        acts={mayAdminister ? { change: 'Limit', onChange: setLimiting, onRevoke: setRevoking } : undefined}
         empty={
           search === '' ? (
             <Empty title="No keys">Whoever signs in for this account makes them.</Empty>
-          ) : (
-            <NoKeyMatches />
-          )
+          ) : undefined
         }
       />
       {limiting === undefined ? null : (
