@@ -132,6 +132,17 @@ describe('what a vendor of Chat refuses of what the gateway asks for', () => {
   })
 })
 
+test('a request of Gemini goes to the model that its path names, also where its body names that once more', () => {
+  const user = { role: 'user', parts: [{ text: 'hi' }] }
+  const named = (model: string) => JSON.stringify({ model, contents: [user] })
+  const sent = (text: string, model: string) => handedOn('gemini-generate-content', text, 'g', { model })
+  expect(sent(named('models/ours'), 'gemini-2.5-flash')).toBe(named('models/gemini-2.5-flash'))
+  expect(sent(named('ours'), 'tunedModels/x')).toBe(named('tunedModels/x'))
+  expect(sent(JSON.stringify({ contents: [user] }), 'gemini-2.5-flash')).toBe(
+    JSON.stringify({ contents: [user] }),
+  )
+})
+
 describe('calls that another Gemini upstream made, or nobody signed', () => {
   const BYPASS = 'skip_thought_signature_validator'
   const call = { functionCall: { name: 'f', args: { n: 1 } } }

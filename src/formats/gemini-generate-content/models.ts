@@ -134,3 +134,8 @@ export function levelFor(effort: Effort, levels: readonly ThinkingLevel[]): Thin
 export function levelEffort(level: string): Effort | undefined {
   return asWord(EFFORTS, level.toLowerCase())
 }
+
+/** A model as it is named within a body, which is as in its path. */
+export function fullName(model: string): string {
+  return /^(models|tunedModels)\//.test(model) ? model : `models/${model}`
+}

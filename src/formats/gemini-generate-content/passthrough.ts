@@ -1,7 +1,8 @@
 import type { Passage, PassedBody, PassthroughCodec } from '@/formats/codec.ts'
+import { modelEdits } from '@/formats/model-edit.ts'
 import { asArray, asObject, asString, type JsonObject, type JsonValue } from '@/json/json.ts'
 import type { JsonEdit } from '@/json/splice.ts'
-import { modelTraits } from './models.ts'
+import { fullName, modelTraits } from './models.ts'
 import { SIGNATURE_BYPASS } from './signature-bypass.ts'
 
 /** See PassthroughCodec. */
@@ -15,7 +16,8 @@ export const passthrough: PassthroughCodec = {
 
 function edits({ json }: PassedBody, passage: Passage): JsonEdit[] {
   const { target, purpose, outputLimit, withoutReasoning } = passage
-  const found: JsonEdit[] = []
+  // The path says it; clients that say it here as well say the caller's name of it.
+  const found = modelEdits(json, fullName(target.model))
   if (outputLimit !== undefined) {
     const config = 'generation_config' in json ? 'generation_config' : 'generationConfig'
     found.push({ path: [config, 'maxOutputTokens'], value: outputLimit })
