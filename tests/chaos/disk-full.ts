@@ -52,7 +52,7 @@ export async function run(args: readonly string[]): Promise<boolean> {
     await restore()
     const readyMs = await until(async () => (await unready()) === undefined, 15_000)
     await until(async () => (await fleet.holds()) === 0, 15_000).catch(() => undefined)
-    const lost = await uncharged(fleet.database.sql, calls, upstream.sent)
+    const lost = uncharged(await fleet.charged(), calls, upstream.sent)
     const report = await fleet.audit()
     console.log(
       `disk-full: ${before === undefined ? 'ready' : before} without the database but with room; unready ${(unreadyMs / 1000).toFixed(1)} s after the disk was full, a new request gets ${refused.status}; ` +
@@ -89,16 +89,13 @@ function mountDisk(directory: string) {
 }
 
 /** Whole answers that were not charged what the upstream sent. */
-async function uncharged(
-  sql: Awaited<ReturnType<typeof startFleet>>['database']['sql'],
+function uncharged(
+  charged: ReadonlyMap<string, bigint>,
   calls: readonly PacedCall[],
   sent: ReadonlyMap<string, number>,
-): Promise<number> {
-  const rows = await sql<{ id: string; nano: bigint }[]>`
-    select id, -sum(amount)::bigint as nano from entry where kind in ('usage', 'usage_trueup') group by id`
-  const charged = new Map(rows.map(({ id, nano }) => [id, Number(nano)]))
+): number {
   return calls.filter(
-    ({ name, requestId }) => charged.get(requestId ?? '') !== (sent.get(name) ?? 0) * TOKEN_NANO,
+    ({ name, requestId }) => Number(charged.get(requestId ?? '')) !== (sent.get(name) ?? 0) * TOKEN_NANO,
   ).length
 }
 

@@ -169,11 +169,9 @@ async function breakThings(fleet: Fleet, { kills, pauseMs }: KillsOptions) {
 
 /** What the upstream sent against what was charged, request by request and in all. */
 async function compare(fleet: Fleet, upstream: PacedUpstream, calls: readonly PacedCall[]) {
-  const rows = await fleet.database.sql<{ id: string; charged: bigint }[]>`
-    select id, -sum(amount)::bigint as charged from entry where kind in ('usage', 'usage_trueup') group by id`
-  const charged = new Map(rows.map(row => [row.id, Number(row.charged)]))
+  const charged = await fleet.charged()
   const cost = ({ name }: PacedCall) => (upstream.sent.get(name) ?? 0) * TOKEN_NANO
-  const paid = ({ requestId }: PacedCall) => charged.get(requestId ?? '') ?? 0
+  const paid = ({ requestId }: PacedCall) => Number(charged.get(requestId ?? '') ?? 0n)
   const stored = new Set(
     (await fleet.database.sql<{ id: string }[]>`select id from exchange`).map(({ id }) => id),
   )
@@ -185,7 +183,7 @@ async function compare(fleet: Fleet, upstream: PacedUpstream, calls: readonly Pa
     unrecorded: calls.filter(call => call.complete && !stored.has(call.requestId ?? '')).length,
     lowestWalletNano: lowest?.balance ?? 0n,
     costNano: [...upstream.sent.values()].reduce((sum, tokens) => sum + tokens * TOKEN_NANO, 0),
-    chargedNano: [...charged.values()].reduce((sum, nano) => sum + nano, 0),
+    chargedNano: [...charged.values()].reduce((sum, nano) => sum + Number(nano), 0),
   }
 }
 

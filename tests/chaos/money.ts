@@ -217,13 +217,11 @@ function workersOf({ pid }: ServerProcess): number[] {
 
 /** Whatever was charged beyond what the upstream sent, or has more than one answer, or one that is not charged in full. */
 async function wrongErrands(
-  { database }: Fleet,
+  fleet: Fleet,
   { sent }: PacedUpstream,
   errands: readonly Errand[],
 ): Promise<string[]> {
-  const rows = await database.sql<{ id: string; charged: bigint }[]>`
-    select id, -sum(amount)::bigint as charged from entry where kind in ('usage', 'usage_trueup') group by id`
-  const charged = new Map(rows.map(row => [row.id, row.charged]))
+  const charged = await fleet.charged()
   return errands.flatMap(({ name, requestIds, answers }) => {
     const paid = [...requestIds].map(id => charged.get(id) ?? 0n)
     const isOvercharged = sum(paid) > BigInt(sent.get(name) ?? 0) * TOKEN_NANO

@@ -40,7 +40,7 @@ export async function run(args: readonly string[]): Promise<boolean> {
     await until(async () => (await charged()).entries >= 2 * streams, 10_000).catch(() => undefined)
     const { nano } = await charged()
     const cost = [...upstream.sent.values()].reduce((sum, tokens) => sum + tokens, 0) * TOKEN_NANO
-    const doubles = await tooMuch(fleet.database.sql, ended, upstream.sent)
+    const doubles = tooMuch(await fleet.charged(), ended, upstream.sent)
     const report = await fleet.audit()
     const recovered = (nano - atReap.nano) / (cost - atReap.nano)
     console.log(
@@ -58,15 +58,12 @@ export async function run(args: readonly string[]): Promise<boolean> {
 }
 
 /** Requests that were charged more than the upstream sent for them. */
-async function tooMuch(
-  sql: Awaited<ReturnType<typeof startFleet>>['database']['sql'],
+function tooMuch(
+  charged: ReadonlyMap<string, bigint>,
   calls: readonly { name: string; requestId: string | undefined }[],
   sent: ReadonlyMap<string, number>,
-): Promise<number> {
-  const rows = await sql<{ id: string; nano: bigint }[]>`
-    select id, -sum(amount)::bigint as nano from entry where kind in ('usage', 'usage_trueup') group by id`
-  const charged = new Map(rows.map(({ id, nano }) => [id, Number(nano)]))
+): number {
   return calls.filter(
-    ({ name, requestId }) => (charged.get(requestId ?? '') ?? 0) > (sent.get(name) ?? 0) * TOKEN_NANO,
+    ({ name, requestId }) => Number(charged.get(requestId ?? '') ?? 0n) > (sent.get(name) ?? 0) * TOKEN_NANO,
   ).length
 }

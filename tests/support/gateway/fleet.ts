@@ -32,6 +32,8 @@ export interface Fleet {
   audit(): Promise<AuditReport>
   /** Holds that are open. */
   holds(): Promise<number>
+  /** What each request was charged, in nano; those that were not are missing. */
+  charged(): Promise<ReadonlyMap<string, bigint>>
   close(): Promise<void>
 }
 
@@ -103,6 +105,11 @@ export async function startFleet(options: FleetOptions): Promise<Fleet> {
     async holds() {
       const [row] = await database.sql<{ count: bigint }[]>`select count(*) as count from hold`
       return Number(row?.count ?? 0n)
+    },
+    async charged() {
+      const rows = await database.sql<{ id: string; nano: bigint }[]>`
+        select id, -sum(amount)::bigint as nano from entry where kind in ('usage', 'usage_trueup') group by id`
+      return new Map(rows.map(({ id, nano }) => [id, nano]))
     },
     async close() {
       await Promise.all(gateways.map(gateway => gateway.close()))
