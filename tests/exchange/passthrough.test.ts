@@ -51,14 +51,15 @@ const { value: oddValue } = fc.letrec<{ value: string }>(tie => ({
   ),
 }))
 
+/** Fields of Chat that are short enough to be made up by chance, and that an odd value of is refused. */
+const READ_HERE = ['model', 'stream', 'n', '__proto__']
+
 describe('the request on its way up', () => {
   test('arrives byte for byte as it was sent when the model has the same name there', async () => {
     upstream.answer = () => new Response(WHOLE, { headers: { 'content-type': 'application/json' } })
     await fc.assert(
       fc.asyncProperty(fc.array(fc.tuple(oddString, oddValue), { maxLength: 4 }), async entries => {
-        const extra = entries.filter(
-          ([key]) => !['"model"', '"stream"', '"__proto__"'].includes(JSON.stringify(JSON.parse(key))),
-        )
+        const extra = entries.filter(([key]) => !READ_HERE.includes(JSON.parse(key)))
         const body = `{ "model" : "same",${extra.map(([key, value]) => `${key}:${value}, `).join('')} "messages":[] }\n`
         const response = await post('/v1/chat/completions', body)
         expect(response.status).toBe(200)
