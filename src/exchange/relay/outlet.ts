@@ -45,15 +45,6 @@ export interface AnswerEvents {
  * spliced. Backpressure goes from the caller's socket through the TransformStream to the upstream's.
  */
 export class Outlet {
-  /** Whose pipeline is called at the moment: it writes until it returns and not later. */
-  static #writing: Outlet | undefined
-
-  /** One for all outlets: a function of each one's own would be cold memory when the next event of its stream comes. */
-  static readonly #emit: Emit = bytes => {
-    const writing = Outlet.#writing
-    if (writing !== undefined) writing.#pass(bytes)
-  }
-
   /**
    * Resolves when it is decided whether a head is sent: at the first output, when the caller has waited long enough, or
    * when every attempt has failed. `isDue` says which.
@@ -268,7 +259,7 @@ export class Outlet {
   }
 
   /** Takes what a pipeline writes. */
-  #pass(bytes: Uint8Array): void {
+  readonly #emit: Emit = bytes => {
     // Counts as written when it was read, so that the clock is looked at once for each read.
     if (this.committed) return this.#write(bytes, this.#lastRead)
     this.#held.push(bytes)
@@ -280,14 +271,11 @@ export class Outlet {
     const pipeline = this.#pipeline
     if (pipeline === undefined || this.#closed) return
     this.#lastRead = this.#options.clock.elapsed()
-    Outlet.#writing = this
     try {
-      pipeline.push(chunk, Outlet.#emit)
+      pipeline.push(chunk, this.#emit)
     } catch (error) {
       this.#cancel(asGatewayError(error))
       return
-    } finally {
-      Outlet.#writing = undefined
     }
     const { meter } = pipeline
     if (meter.error !== undefined || pipeline.done) this.#cancel()
@@ -316,21 +304,16 @@ export class Outlet {
   /** Writes the end of the answer, unless the pipeline wrote it already. */
   #conclude(pipeline: Pipeline, cause: unknown): void {
     if (pipeline.meter.error !== undefined) return
-    Outlet.#writing = this
-    try {
-      if (cause instanceof GatewayError) pipeline.fail(cause, Outlet.#emit)
-      else this.#guard(pipeline, cause !== undefined)
-    } finally {
-      Outlet.#writing = undefined
-    }
+    if (cause instanceof GatewayError) pipeline.fail(cause, this.#emit)
+    else this.#guard(pipeline, cause !== undefined)
   }
 
   /** A pipeline must not throw at its end; if it does, the caller still gets an error and not a clean end. */
   #guard(pipeline: Pipeline, broken: boolean): void {
     try {
-      pipeline.end(Outlet.#emit, broken)
+      pipeline.end(this.#emit, broken)
     } catch (error) {
-      pipeline.fail(asGatewayError(error), Outlet.#emit)
+      pipeline.fail(asGatewayError(error), this.#emit)
     }
   }
 
