@@ -37,11 +37,6 @@ export class EventSplitter {
     if (end < bytes.length) this.#hold(bytes.subarray(end))
   }
 
-  /** True for a chunk that would come out as it is: nothing is held back, and an event ends where it does. */
-  wouldPass(chunk: Uint8Array): boolean {
-    return this.isBetween && endsEvent(chunk)
-  }
-
   /** True when no event has begun that has not ended. */
   get isBetween(): boolean {
     return this.#length === 0

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { least, msOf } from '#tests/support/least.ts'
 import { GatewayError } from '@/errors/gateway-error.ts'
-import { EventSplitter, eachEvent, keepEvents } from '@/sse/splitter.ts'
+import { EventSplitter, eachEvent, endsEvent, keepEvents } from '@/sse/splitter.ts'
 
 const MANY = 1 << 24
 
@@ -50,7 +50,7 @@ const STREAMS: [string, string][] = [
   ['no end', 'data: 1\n\ndata: cut'],
 ]
 
-test('says of a chunk that it would pass exactly when it comes out as it is, at once', () => {
+test('a chunk comes out as it is, at once, exactly when nothing is held and an event ends where it does', () => {
   const bytes = fc
     .array(fc.constantFrom('a', '\n', '\r', '\n\n', '\r\n'), { maxLength: 6 })
     .map(parts => parts.join(''))
@@ -60,7 +60,7 @@ test('says of a chunk that it would pass exactly when it comes out as it is, at 
       splitter.push(Buffer.from(before), () => {})
       const isHeld = splitter.rest().length > 0
       const chunk = new TextEncoder().encode(text)
-      const would = splitter.wouldPass(chunk)
+      const would = splitter.isBetween && endsEvent(chunk)
       const runs: string[] = []
       splitter.push(chunk, run => runs.push(run.toString()))
       const passed = !isHeld && runs.length === 1 && runs[0] === text && splitter.rest().length === 0
