@@ -62,9 +62,8 @@ export async function welcomeTo(
 
 /** Whether the simulator is there, and nobody who could use it. */
 async function isUntouched(db: Database, model: string): Promise<boolean> {
-  const models = await readModels(db.orm)
-  if (!models.some(({ id }) => id === model)) return false
-  return (await accountStore(db).searchAccounts({ before: undefined, limit: 1 })).length === 0
+  const accounts = await accountStore(db).searchAccounts({ before: undefined, limit: 1 })
+  return accounts.length === 0 && (await readModels(db.orm)).some(({ id }) => id === model)
 }
 
 /** The account may be there already if the operator emptied the catalog since. */
