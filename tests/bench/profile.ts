@@ -24,7 +24,6 @@ const USAGE = `bun run bench profile [options]: what the gateway's main thread d
 Prints CPU µs for each whole answer, or each chunk of a stream, by thread, and the main thread's as a tree of our
 functions, each with what Bun's own code and the kernel did for it. Looking costs some of that itself.`
 
-/** Samples a second: one more often than the clock of the kernel ticks is not to be had everywhere. */
 const SAMPLES_PER_S = 10_000
 
 interface Options {
