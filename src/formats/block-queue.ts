@@ -2,8 +2,8 @@ import type { Emit, GenerationEvent } from '@/generation/event.ts'
 import type { StreamMachine } from '@/generation/machine.ts'
 
 type BlockEvent = Extract<GenerationEvent, { block: number }>
-/** What begins a block that goes on until its end is told. */
-type Beginning = Extract<BlockEvent['type'], `${string}-start`>
+/** What begins a block that goes on until its end is told, or is all of one. */
+type Beginning = Extract<BlockEvent, { candidate: number }>['type']
 
 /**
  * Has one block of some kinds open at a time. Another one that begins meanwhile waits until that one has ended, and what
@@ -51,7 +51,8 @@ export class BlockQueue implements StreamMachine<GenerationEvent, GenerationEven
 
   #pass(event: BlockEvent, emit: Emit): void {
     if ('candidate' in event) {
-      if (event.candidate === 0 && this.#kinds.has(event.type)) this.#open = event.block
+      const goesOn = event.type !== 'media' && event.type !== 'opaque'
+      if (event.candidate === 0 && goesOn && this.#kinds.has(event.type)) this.#open = event.block
     } else if (event.block === this.#open && event.type.endsWith('-end')) {
       this.#open = undefined
     }

@@ -4,6 +4,7 @@ import { GatewayError } from '@/errors/gateway-error.ts'
 import { BlockQueue } from '@/formats/block-queue.ts'
 import type { GenerationEvent } from '@/generation/event.ts'
 import { runMachine } from '@/generation/machine.ts'
+import { mediaPart } from '@/generation/part.ts'
 import { asObject } from '@/json/json.ts'
 import { dataOf, encodeStream } from './openai-responses/support.ts'
 
@@ -15,7 +16,7 @@ const FINISH = finish('tool-calls')
 
 const queued = (...events: GenerationEvent[]) => runMachine(new BlockQueue('tool-input-start'), events)
 
-describe('calls of which one is open at a time', () => {
+describe('blocks of which one is open at a time', () => {
   test('are written whole one after another, though their upstream ends them all at once', () => {
     // As Chat tells two calls.
     const written = dataOf(
@@ -63,6 +64,19 @@ describe('calls of which one is open at a time', () => {
       ...[begin(2), callEnd(2), textStart(3), textDelta(3, 'b'), textEnd(3)],
       FINISH,
     ])
+  })
+
+  test('wait with what is whole at once, where that is of their kinds', () => {
+    const image: GenerationEvent = {
+      type: 'media',
+      block: 1,
+      candidate: 0,
+      media: mediaPart({ kind: 'image', mediaType: 'image/png', source: { type: 'base64', data: 'AAAA' } }),
+    }
+    const text = [textStart(0), textDelta(0, 'a'), textEnd(0)]
+    const queue = new BlockQueue('text-start', 'media')
+    const events = [textStart(0), image, textStart(2), textDelta(0, 'a'), textEnd(0), textEnd(2), FINISH]
+    expect(runMachine(queue, events)).toEqual([...text, image, textStart(2), textEnd(2), FINISH])
   })
 
   test.each([

@@ -1,8 +1,10 @@
 import type { GatewayError } from '@/errors/gateway-error.ts'
+import { BlockQueue } from '@/formats/block-queue.ts'
 import type { ReplyContext } from '@/formats/codec.ts'
 import { cutAnswer } from '@/formats/faults/fault.ts'
 import type { PlainWriter, StreamEncoder } from '@/formats/plain/plain-text.ts'
 import type { GenerationEvent } from '@/generation/event.ts'
+import { compose } from '@/generation/machine.ts'
 import type { Finish } from '@/generation/response.ts'
 import { NO_USAGE, type Usage } from '@/generation/usage.ts'
 import { formatEvent } from '@/sse/event.ts'
@@ -15,20 +17,22 @@ import { encodeMessageUsage, encodeUsage, UNTOLD_USAGE } from './usage.ts'
 type Emit = (text: string) => void
 
 /**
- * Writes a stream for the caller. The format has one block open at a time: what belongs to another block waits until
- * the open one ends, while the open block's own deltas flow at once. The end is written when the upstream has ended,
- * because the true usage may come after the finish.
+ * Writes a stream for the caller. The format has one block open at a time: what begins meanwhile waits until that one has
+ * ended, while its own deltas flow at once. The end is written when the upstream has ended, because the true usage may
+ * come after the finish.
  */
 export function createStreamEncoder(context: ReplyContext): StreamEncoder {
-  return new EventEncoder(context)
+  const encoder = new EventEncoder(context)
+  const blocks = new BlockQueue(
+    ...(['text-start', 'refusal-start', 'reasoning-start', 'tool-input-start', 'media', 'opaque'] as const),
+  )
+  return { ...compose(blocks, encoder), plainText: block => encoder.plainText(block) }
 }
 
 class EventEncoder implements StreamEncoder {
   readonly #context: ReplyContext
   readonly #writer: BlockWriter
   readonly #thoughts: boolean
-  /** Events of blocks that began while another was open, in the order of their beginnings. */
-  readonly #waiting = new Map<number, BlockEvent[]>()
   /** The texts of the answer, and the sources that came when theirs was over. */
   readonly #texts = new Set<number>()
   readonly #lateCitations: BlockEvent[] = []
@@ -61,7 +65,7 @@ class EventEncoder implements StreamEncoder {
         return
       default:
         this.#start(emit)
-        this.#route(event, emit)
+        this.#write(event, emit)
     }
   }
 
@@ -71,10 +75,6 @@ class EventEncoder implements StreamEncoder {
     if (finish === undefined) return this.#fail(cutAnswer(), emit)
     this.#start(emit)
     this.#writer.close(emit)
-    while (this.#waiting.size > 0) {
-      this.#openWaiting(emit)
-      this.#writer.close(emit)
-    }
     this.#writeLate(emit)
     emit(formatEvent('message_delta', JSON.stringify(this.#messageDelta(finish))))
     emit('event: message_stop\ndata: {"type":"message_stop"}\n\n')
@@ -103,35 +103,21 @@ class EventEncoder implements StreamEncoder {
     emit(formatEvent('message_start', JSON.stringify({ type: 'message_start', message })))
   }
 
-  /** To the open block, into a new one, or into the queue. */
-  #route(event: BlockEvent, emit: Emit): void {
-    if (event.block === this.#writer.block) {
-      this.#writer.write(event, emit)
-      this.#openWaiting(emit)
-    } else if (!('candidate' in event)) {
-      const waiting = this.#waiting.get(event.block)
-      const isOver = waiting === undefined || waiting.at(-1)?.type === 'text-end'
-      if (!isOver) waiting.push(event)
-      else if (event.type === 'text-citation' && this.#texts.has(event.block)) this.#lateCitations.push(event)
-    } else if (this.#isShown(event)) {
+  /** Into the open block or a new one. Sources may come when theirs has ended. */
+  #write(event: BlockEvent, emit: Emit): void {
+    if ('candidate' in event) {
+      if (!this.#isShown(event)) return
       if (event.type === 'text-start') this.#texts.add(event.block)
-      if (this.#writer.block === undefined) this.#writer.write(event, emit)
-      else this.#waiting.set(event.block, [event])
-    }
+      // One that never ended does so here.
+      this.#writer.close(emit)
+      this.#writer.write(event, emit)
+    } else if (event.block === this.#writer.block) this.#writer.write(event, emit)
+    else if (event.type === 'text-citation' && this.#texts.has(event.block)) this.#lateCitations.push(event)
   }
 
   /** Blocks of other candidates and hidden thoughts are left out with all of their events. */
   #isShown(event: Extract<BlockEvent, { candidate: number }>): boolean {
     return event.candidate === 0 && (this.#thoughts || event.type !== 'reasoning-start')
-  }
-
-  /** Writes the waiting blocks in the order of their beginnings, up to one that has not ended yet. */
-  #openWaiting(emit: Emit): void {
-    for (const [block, events] of this.#waiting) {
-      if (this.#writer.block !== undefined) return
-      this.#waiting.delete(block)
-      for (const event of events) this.#writer.write(event, emit)
-    }
   }
 
   /** A block that has ended takes no more: an empty text of their own holds its late sources. */
