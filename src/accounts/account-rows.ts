@@ -61,7 +61,6 @@ export interface KeyRow {
 /** A key with what its calls are judged by. */
 export function toKeyRecord({ key, account: owner, models }: KeyRow): KeyRecord {
   return {
-    hash: key.hash,
     revoked: key.status === 'revoked',
     caller: {
       accountId: owner.id,

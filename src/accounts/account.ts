@@ -76,7 +76,6 @@ export interface Caller {
 
 /** What is stored about a presented key. */
 export interface KeyRecord {
-  hash: Uint8Array
   revoked: boolean
   caller: Caller
 }

@@ -1,4 +1,4 @@
-import { hash, randomBytes, timingSafeEqual } from 'node:crypto'
+import { hash, randomBytes } from 'node:crypto'
 
 /**
  * A key is `sk-`, an 8-character lookup id (not secret), 256 random bits and a checksum, all in base62. The checksum
@@ -47,11 +47,6 @@ export function hashKey(key: string): Uint8Array {
 /** The same in hexadecimal, as caches have it. */
 export function hashHex(key: string): string {
   return hash('sha256', key, 'hex')
-}
-
-/** Equality of hashes that takes the same time wherever they differ. */
-export function sameHash(one: Uint8Array, other: Uint8Array): boolean {
-  return one.length === other.length && timingSafeEqual(one, other)
 }
 
 function checksum(body: string): string {

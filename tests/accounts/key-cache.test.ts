@@ -202,5 +202,5 @@ test('believes for 30 s again once it hears again', async () => {
 })
 
 function record(accountId: number): KeyRecord {
-  return { hash: new Uint8Array(32), revoked: false, caller: callerBy(accountId, 1) }
+  return { revoked: false, caller: callerBy(accountId, 1) }
 }
