@@ -23,6 +23,7 @@ import {
 } from '@/json/json.ts'
 import { decodeMessages } from './message-decode.ts'
 import { REQUEST } from './request-schema.ts'
+import { thinkingSwitch } from './thinking-switch.ts'
 import { decodeToolChoice, decodeTools, isLegacyRequest } from './tools-decode.ts'
 import { unsaidFields } from './unsaid.ts'
 import { FORMAT } from './wire.ts'
@@ -93,17 +94,23 @@ function decodeOutput(format: JsonObject | undefined): OutputFormat | undefined 
 }
 
 /**
- * `reasoning_effort`, or OpenRouter's `reasoning` with effort or budget, and with a wish not to see it. Whoever asks
- * for thinking is shown it: the vendors of this format that have thoughts do so unasked.
+ * `reasoning_effort`, or OpenRouter's `reasoning` with effort or budget, and with a wish not to see it, or a switch of
+ * thinking. Whoever asks for thinking is shown it: the vendors of this format that have thoughts do so unasked.
  */
 function decodeReasoning(body: JsonObject): Reasoning | undefined {
   const wide = asObject(body['reasoning'])
-  const budgetTokens = asNumber(wide?.['max_tokens'])
+  const { word, fields } = thinkingSwitch(body) ?? {}
+  const budget = asNumber(wide?.['max_tokens'] ?? fields?.['budget_tokens'])
+  const isOn = wide?.['enabled'] === true || word === 'enabled'
   const effort =
+    // The efforts beside a switch are those of thinking that is on.
+    (word === 'disabled' ? 'none' : undefined) ??
     asWord(EFFORTS, body['reasoning_effort']) ??
     asWord(EFFORTS, wide?.['effort']) ??
     (wide?.['enabled'] === false ? 'none' : undefined) ??
-    (wide?.['enabled'] === true && budgetTokens === undefined ? 'medium' : undefined)
+    (isOn && budget === undefined ? 'medium' : undefined)
+  const isOpen = effort === undefined && (word === 'auto' || word === 'adaptive')
+  const budgetTokens = budget ?? (isOpen ? -1 : undefined)
   const hidden = wide?.['exclude'] === true
   if (effort === undefined && budgetTokens === undefined && !hidden) return undefined
   return { effort, budgetTokens, summary: hidden ? 'none' : effort === 'none' ? undefined : 'auto' }
@@ -130,7 +137,7 @@ const KNOWN_FIELDS: ReadonlySet<string> = new Set([
 
 function decodeExtensions(body: JsonObject): GenerationRequest['extensions'] {
   const unknown = Object.entries(body).filter(
-    ([name, value]) => value !== null && !isKnown(name, value) && !isUserName(name, body),
+    ([name, value]) => value !== null && !isKnown(name, value, body) && !isUserName(name, body),
   )
   return {
     ...(unknown.length > 0 && { [FORMAT]: Object.fromEntries(unknown) }),
@@ -138,10 +145,11 @@ function decodeExtensions(body: JsonObject): GenerationRequest['extensions'] {
   }
 }
 
-/** A word that a vendor added to one of these two is that vendor's to understand. */
-function isKnown(name: string, value: JsonValue | undefined): boolean {
+/** A word that a vendor added to one of these is that vendor's to understand. */
+function isKnown(name: string, value: JsonValue | undefined, body: JsonObject): boolean {
   if (name === 'reasoning_effort') return asWord(EFFORTS, value) !== undefined
   if (name === 'verbosity') return asWord(VERBOSITIES, value) !== undefined
+  if (name === 'thinking') return thinkingSwitch(body) !== undefined
   return KNOWN_FIELDS.has(name)
 }
 

@@ -8,7 +8,6 @@ import { fitLimit } from '@/formats/output-limit.ts'
 import { onlyAllowed } from '@/formats/tools/allowed.ts'
 import { dropHostedTools } from '@/formats/tools/hosted.ts'
 import {
-  type Effort,
   type GenerationRequest,
   limitsEffort,
   type OutputFormat,
@@ -59,7 +58,7 @@ export function encodeRequest(full: GenerationRequest, target: Target): EncodedR
     web_search_options: searchOptions(tools, rules),
     response_format: encodeOutput(output),
     ...encodeLength(maxOutputTokens, target, rules),
-    reasoning_effort: encodeEffort(reasoning, rules),
+    ...encodeReasoning(reasoning, rules),
     verbosity: rules.take('verbosity', verbosity),
     temperature: rules.take('temperature', temperature, 1),
     top_p: rules.take('topP', topP, 1),
@@ -132,13 +131,21 @@ function encodeLength(max: number | undefined, target: Target, rules: TargetRule
   return rules.model.isNewer ? { max_completion_tokens: tokens } : { max_tokens: tokens }
 }
 
-function encodeEffort(reasoning: Reasoning | undefined, rules: TargetRules): Effort | undefined {
-  if (reasoning === undefined) return undefined
-  const wanted = wantedEffort(reasoning)
-  if (wanted === undefined) return undefined
+function encodeReasoning(reasoning: Reasoning | undefined, rules: TargetRules): JsonObject {
+  const wanted = reasoning && wantedEffort(reasoning)
+  if (reasoning === undefined || wanted === undefined) return {}
   if (limitsEffort(reasoning)) rules.losses.add('reasoningBudget')
+  if (wanted === 'none' && rules.vendor.unthinking !== undefined) return encodeOff(rules)
   const efforts = rules.model.efforts ?? rules.vendor.efforts
-  return rules.take('reasoning', efforts === undefined ? wanted : nearestEffort(wanted, efforts), 'none')
+  const effort = efforts === undefined ? wanted : nearestEffort(wanted, efforts)
+  return { reasoning_effort: rules.take('reasoning', effort, 'none') }
+}
+
+/** Where an effort of `none` is passed over and the model thinks on. */
+function encodeOff({ isUnthinking, losses }: TargetRules): JsonObject {
+  if (isUnthinking) return { thinking: { type: 'disabled' } }
+  losses.add('reasoning')
+  return {}
 }
 
 function encodeStop(stop: readonly string[], rules: TargetRules): string[] | undefined {

@@ -17,6 +17,8 @@ export class TargetRules {
   readonly vendorName: string
   /** Where it takes thoughts back; undefined: nowhere. */
   readonly reasoningField: VendorTraits['reasoningField']
+  /** Whether the model does not think where it is told so, at a vendor that has a switch for that. */
+  readonly isUnthinking: boolean
   readonly losses = new Losses()
 
   constructor(target: Target) {
@@ -25,6 +27,7 @@ export class TargetRules {
     this.isServedByOpenai = isServedByOpenai(target)
     this.vendorName = target.vendor
     this.reasoningField = target.reasoningField ?? this.vendor.reasoningField
+    this.isUnthinking = this.vendor.unthinking?.test(target.model) ?? false
   }
 
   refuses(field: RequestField): boolean {

@@ -13,6 +13,7 @@ import { IMAGE_DETAILS } from '@/generation/part.ts'
 import { EFFORTS, MODALITIES } from '@/generation/request.ts'
 import { asObject, type JsonObject, type JsonValue } from '@/json/json.ts'
 import { isEmpty } from './empty.ts'
+import { thinkingSwitch } from './thinking-switch.ts'
 
 const MARKS: ReadFields = {
   cache_control: object({ type: 'string', ttl: oneOf('5m', '1h') }),
@@ -108,6 +109,7 @@ const INSIDE: ReadFields = {
     json_schema: { name: true, description: 'string', schema: true, strict: true },
   },
   reasoning: { max_tokens: 'number', exclude: 'boolean', enabled: 'boolean', effort: oneOf(...EFFORTS) },
+  thinking: { type: true, budget_tokens: 'number' },
   web_search_options: { search_context_size: 'string', user_location: readOfPlace },
   modalities: list(oneOf(...MODALITIES)),
 }
@@ -126,7 +128,9 @@ const OLDER_NAMES = [
 export function unsaidFields(body: JsonObject): string[] {
   const passedOver = OLDER_NAMES.filter(names => !names.some(name => isEmpty(body[name])))
     .filter(([older, newer]) => body[older] !== body[newer])
-    .map(([older]) => older)
+    .map(([older]): string => older)
   const inside = body['logprobs'] === true ? INSIDE : INSIDE_WITHOUT_LOGPROBS
+  const isOff = thinkingSwitch(body)?.word === 'disabled'
+  if (isOff && !isEmpty(body['reasoning_effort'])) passedOver.push('reasoning_effort')
   return [...unreadInside(body, inside), ...passedOver]
 }

@@ -19,6 +19,8 @@ export interface VendorTraits {
   reasoningField: ReasoningField | undefined
   /** The efforts that all of its models know at most, weakest first; undefined when nothing is known. */
   efforts: readonly Effort[] | undefined
+  /** The models that `thinking: {type: "disabled"}` keeps from thinking, where no effort does; its others always think. */
+  unthinking: RegExp | undefined
   /** Fields that it answers with a 400. */
   refuses: ReadonlySet<RequestField>
   /** It knows `stream_options`; the others send usage unasked. */
@@ -78,6 +80,15 @@ const STRICT: readonly StrictVendor[] = [
   },
 ]
 
+const UNTHINKING: readonly { host: RegExp; models: RegExp }[] = [
+  // https://api-docs.deepseek.com/guides/thinking_mode
+  { host: /^deepseek$|(?:^|\.)deepseek\.com$/, models: /^deepseek/ },
+  // https://platform.kimi.ai/docs/api/chat
+  { host: /^moonshot$|(?:^|\.)moonshot\.(?:ai|cn)$/, models: /^kimi-k2\.[56]/ },
+  // https://docs.z.ai/guides/capabilities/thinking-mode
+  { host: /(?:^|\.)(?:z\.ai|bigmodel\.cn)$/, models: /^glm-(?:4|5(?!\.[3-9]))/ },
+]
+
 /** The vendors that do not know `stream_options`: Mistral's and Cohere's are an error. */
 const WITHOUT_STREAM_OPTIONS = /(?:^|\.)(?:mistral\.ai|cohere\.(?:ai|com))$/
 
@@ -96,6 +107,7 @@ function traitsOf(vendor: string): VendorTraits {
     isStrict: strict !== undefined,
     reasoningField: strict === undefined ? 'reasoning_content' : strict.reasoningField,
     efforts: strict?.efforts,
+    unthinking: UNTHINKING.find(vendor => vendor.host.test(host))?.models,
     refuses: new Set(isOpenaiItself ? ['topK'] : (strict?.refuses ?? [])),
     takesStreamOptions: !WITHOUT_STREAM_OPTIONS.test(host),
     checksCallIds: isOpenaiItself || isMistral,

@@ -53,6 +53,7 @@ const ALSO_MEANS: Readonly<Record<string, string>> = {
   logprobs: 'top_logprobs',
   top_logprobs: 'include',
   thinking: 'output_config.effort',
+  reasoning_effort: 'thinking',
 }
 
 /** What is lost of a request that does not say it: who speaks of functions has room for one call. */

@@ -1,3 +1,4 @@
+import fc from 'fast-check'
 import type { Format } from '@/generation/format.ts'
 import { list, object, oneOf, type Saying, several, text } from './saying.ts'
 
@@ -237,9 +238,21 @@ const chatRouter = object(
     top_k: oneOf(10, 20),
     repetition_penalty: amount,
     chat_template_kwargs: object({ thinking: flag }),
-    thinking: object({ type: oneOf('enabled', 'disabled') }),
+    thinking: object({ type: oneOf('enabled', 'disabled', 'auto') }, { clear_thinking: flag }),
     enable_thinking: flag,
   },
+)
+// Kimi's, GLM's, DeepSeek's and Doubao's, and LiteLLM's.
+const chatSwitch = object(
+  {
+    model: 'm',
+    messages: list(object({ role: 'user', content: text('question') })),
+    thinking: fc.oneof(
+      object({ type: oneOf('enabled', 'disabled', 'auto') }, { clear_thinking: flag }),
+      object({ type: 'enabled', budget_tokens: oneOf(2000, 9000) }),
+    ),
+  },
+  { reasoning_effort: oneOf('low', 'high') },
 )
 
 // OpenAI's Responses.
@@ -879,7 +892,7 @@ const geminiMedia = object({
 
 /** Requests that a vendor's documentation allows: many fields at once, and an agent's history. */
 export const REQUESTS: Readonly<Record<Format, readonly Saying[]>> = {
-  'openai-chat-completions': [chat, chatAgent, chatMedia, chatLegacy, chatRouter],
+  'openai-chat-completions': [chat, chatAgent, chatMedia, chatLegacy, chatRouter, chatSwitch],
   'openai-responses': [responses, responsesAgent, responsesMedia],
   'anthropic-messages': [messages, messagesAgent, messagesMedia],
   'gemini-generate-content': [gemini, geminiAgent, geminiMedia],

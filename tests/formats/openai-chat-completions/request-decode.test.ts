@@ -147,6 +147,35 @@ describe('fields', () => {
     expect(requestOf({ reasoning: { enabled: false } }).reasoning?.effort).toBe('none')
     expect(requestOf({ reasoning: { enabled: true } }).reasoning).toMatchObject({ effort: 'medium' })
   })
+
+  test.each([
+    [{ thinking: { type: 'disabled' } }, { effort: 'none', summary: undefined }],
+    [{ thinking: { type: 'enabled' } }, { effort: 'medium', summary: 'auto' }],
+    [{ thinking: { type: 'enabled' }, reasoning_effort: 'max' }, { effort: 'max' }],
+    [{ thinking: { type: 'enabled', budget_tokens: 2000 } }, { effort: undefined, budgetTokens: 2000 }],
+    [{ thinking: { type: 'auto' } }, { effort: undefined, budgetTokens: -1 }],
+  ])('whether to think, as Kimi, GLM, DeepSeek and Doubao have it: %j', (said, reasoning) => {
+    expect(requestOf(said)).toMatchObject({ reasoning, extensions: {}, unsaid: [] })
+  })
+
+  test("thinking that is off has no effort, and beside OpenRouter's reasoning there is no other", () => {
+    const thinking = { type: 'disabled' }
+    const off = requestOf({ thinking, reasoning_effort: 'high' })
+    expect([off.reasoning?.effort, off.unsaid]).toEqual(['none', ['reasoning_effort']])
+    const both = requestOf({ thinking, reasoning: { effort: 'low' } })
+    expect([both.reasoning?.effort, both.extensions]).toEqual([
+      'low',
+      { 'openai-chat-completions': { thinking } },
+    ])
+  })
+
+  test('a word for it that is not known stays as it is', () => {
+    const said = { thinking: { type: 'deep' } }
+    expect(requestOf(said)).toMatchObject({
+      reasoning: undefined,
+      extensions: { 'openai-chat-completions': said },
+    })
+  })
 })
 
 describe('messages', () => {

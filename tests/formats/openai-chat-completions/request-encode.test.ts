@@ -143,6 +143,31 @@ describe('by the name of the model', () => {
   })
 
   test.each([
+    ['api.deepseek.com', 'deepseek-v4-pro'],
+    ['api.moonshot.ai', 'kimi-k2.6'],
+    ['open.bigmodel.cn', 'glm-4.7'],
+    ['api.z.ai', 'glm-5.2'],
+  ])('at %s, which passes over an effort of none, %s is kept from thinking', (vendor, model) => {
+    const { body, losses } = encode(requestOf({ reasoning_effort: 'none' }), model, vendor)
+    expect([body['thinking'], body['reasoning_effort'], losses]).toEqual([
+      { type: 'disabled' },
+      undefined,
+      [],
+    ])
+    const thinks = encode(requestOf({ reasoning_effort: 'high' }), model, vendor).body
+    expect([thinks['thinking'], thinks['reasoning_effort']]).toEqual([undefined, 'high'])
+  })
+
+  test.each([
+    ['api.moonshot.cn', 'kimi-k2.7-code'],
+    ['api.z.ai', 'glm-5.3'],
+  ])('at %s %s always thinks, and that is a loss', (vendor, model) => {
+    const { body, losses } = encode(requestOf({ reasoning_effort: 'none' }), model, vendor)
+    expect([body['thinking'], body['reasoning_effort']]).toEqual([undefined, undefined])
+    expect(losses).toEqual([{ field: 'reasoning', name: undefined }])
+  })
+
+  test.each([
     [0, 'none'],
     [512, 'minimal'],
     [1024, 'low'],
