@@ -1,6 +1,6 @@
 import type { Finish, StopReason as NeutralStopReason } from '@/generation/response.ts'
-import { asObject, asString, isKeyOf, type JsonObject, type JsonValue } from '@/json/json.ts'
-import type { StopReason } from './wire.ts'
+import { asNonEmpty, asObject, asString, isKeyOf, type JsonObject, type JsonValue } from '@/json/json.ts'
+import type { RefusalStopDetails, StopReason } from './wire.ts'
 
 const DECODED: Record<StopReason, NeutralStopReason> = {
   end_turn: 'end',
@@ -29,11 +29,11 @@ const ENCODED: Record<NeutralStopReason, StopReason> = {
 
 /** `stop_reason`, `stop_sequence` and `stop_details`, wherever they stand (message or message_delta). */
 export function decodeFinish(wire: JsonObject): Finish {
-  const details = asObject(wire['stop_details'])
+  const { category, explanation } = asObject(wire['stop_details']) ?? {}
   return {
     reason: decodeReason(wire['stop_reason']),
     stopSequence: asString(wire['stop_sequence']),
-    message: asString(details?.['explanation']) ?? asString(details?.['category']),
+    message: [asNonEmpty(category), asNonEmpty(explanation)].filter(Boolean).join(': ') || undefined,
   }
 }
 
@@ -53,10 +53,18 @@ export function encodeFinish(finish: Finish, written: Written): JsonObject {
   return {
     stop_reason: reason,
     stop_sequence: reason === 'stop_sequence' ? (finish.stopSequence ?? null) : null,
-    stop_details:
-      reason === 'refusal' ? { type: 'refusal', category: null, explanation: finish.message ?? null } : null,
+    stop_details: reason === 'refusal' ? { type: 'refusal', ...encodeMessage(finish.message) } : null,
   }
 }
+
+/** A message as decoding wrote it, or another vendor's explanation. */
+function encodeMessage(message = ''): Pick<RefusalStopDetails, 'category' | 'explanation'> {
+  const category = CATEGORIES.find(name => message === name || message.startsWith(`${name}: `)) ?? null
+  const explanation = category === null ? message : message.slice(category.length + 2)
+  return { category, explanation: explanation === '' ? null : explanation }
+}
+
+const CATEGORIES = ['cyber', 'bio', 'frontier_llm', 'reasoning_extraction', 'general_harms'] as const
 
 /**
  * A natural end after a tool call is `tool_use` here, whatever the source called it, and the other way round: an

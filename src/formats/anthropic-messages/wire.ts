@@ -26,7 +26,11 @@ export type ErrorType = SdkErrorType | 'request_too_large'
 
 /** The usage of a message, and of the end of a stream. */
 export type MessageUsage = SdkUsage
-export type { MessageDeltaUsage, ServerToolUsage } from '@anthropic-ai/sdk/resources/messages/messages'
+export type {
+  MessageDeltaUsage,
+  RefusalStopDetails,
+  ServerToolUsage,
+} from '@anthropic-ai/sdk/resources/messages/messages'
 
 /** The `type` of a streamed event; the SDK hides `ping` and `error` from its users. */
 export type StreamEventType = RawMessageStreamEvent['type'] | 'ping' | 'error'

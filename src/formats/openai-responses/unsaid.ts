@@ -12,7 +12,7 @@ import {
 } from '@/formats/unsaid.ts'
 import { IMAGE_DETAILS } from '@/generation/part.ts'
 import { SUMMARIES, VERBOSITIES } from '@/generation/request.ts'
-import { asArray, asObject, isJsonObject, type JsonObject, type JsonValue } from '@/json/json.ts'
+import { asArray, asNonEmpty, asObject, isJsonObject, type JsonObject, type JsonValue } from '@/json/json.ts'
 
 const MARK: ReadFields = {
   prompt_cache_breakpoint: object({ mode: oneOf('explicit'), ttl: oneOf('30m', '12h') }),
@@ -108,6 +108,13 @@ const ITEMS: ReadFields = {
   tool_search_call: { ...CALL, execution: 'string', arguments: true },
   tool_search_output: { ...CALL, execution: 'string', tools: list(readOfTool) },
   additional_tools: { ...ITEM, role: 'string', tools: list(readOfTool) },
+  image_generation_call: readOfImage,
+}
+
+/** Of an image only itself is told; a call that has none is kept whole. */
+function readOfImage(item: JsonValue): Read {
+  const { result } = asObject(item) ?? {}
+  return asNonEmpty(result) === undefined || { ...ITEM, result: true, output_format: true }
 }
 
 /** Where it runs is kept whole. */

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'bun:test'
 import { call } from '#tests/formats/parts.ts'
 import { type ErrorKind, GatewayError } from '@/errors/gateway-error.ts'
 import { anthropicMessages } from '@/formats/anthropic-messages/codec.ts'
+import { decodeFinish } from '@/formats/anthropic-messages/finish.ts'
 import { decodeUsage, encodeUsage } from '@/formats/anthropic-messages/usage.ts'
 import { textPart } from '@/generation/part.ts'
 import type { GenerationResponse } from '@/generation/response.ts'
@@ -183,6 +184,17 @@ describe('whole answers', () => {
         ],
       },
     ])
+  })
+
+  test.each([
+    [{ category: 'bio', explanation: 'Not this.' }],
+    [{ category: 'cyber', explanation: null }],
+    [{ category: null, explanation: 'Not this.' }],
+    [{ category: null, explanation: null }],
+  ] as const)('why it was refused comes back as it was: %j', ({ category, explanation }) => {
+    const stop_details = { type: 'refusal', category, explanation }
+    const finish = decodeFinish({ stop_reason: 'refusal', stop_details })
+    expect(respond({ parts: [], finish })['stop_details']).toEqual(stop_details)
   })
 
   test('every key of a message is there', () => {

@@ -358,7 +358,7 @@ describe('stop reasons', () => {
     expect(hit.candidates[0]?.finish.stopSequence).toBe('END')
     const details = { stop_details: { type: 'refusal', category: 'cyber', explanation: 'Because.' } }
     const refused = answer(...text(0, 'a'), end('refusal', {}, details), STOP)
-    expect(refused.candidates[0]?.finish).toMatchObject({ reason: 'refusal', message: 'Because.' })
+    expect(refused.candidates[0]?.finish).toMatchObject({ reason: 'refusal', message: 'cyber: Because.' })
   })
 })
 

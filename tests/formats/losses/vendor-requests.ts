@@ -496,12 +496,22 @@ const responsesMedia = object(
           }),
         ),
       }),
-      object({
-        type: 'image_generation_call',
-        id: 'ig_1',
-        status: 'completed',
-        result: oneOf(...PNG),
-      }),
+      object(
+        {
+          type: 'image_generation_call',
+          id: 'ig_1',
+          status: 'completed',
+          result: oneOf(...PNG),
+        },
+        {
+          action: oneOf('generate', 'edit'),
+          background: oneOf('opaque', 'transparent'),
+          output_format: oneOf('jpeg', 'webp'),
+          quality: oneOf('low', 'high'),
+          revised_prompt: text('prompt'),
+          size: oneOf('1024x1024', '1024x1536'),
+        },
+      ),
       object({ role: 'user', content: text('question') }),
     ),
   },
