@@ -107,12 +107,12 @@ function lower(request: GenerationRequest, codec: Codec, target: Target, functio
   refuseMissingTool(request)
   const hosted = functionToolsOnly ? dropHostedTools(request, () => false) : { request, losses: [] }
   const keepsCustom = !functionToolsOnly && codec.takesCustomTools(target)
-  const { request: lowered, table } = lowerTools(hosted.request, codec.toolNames, keepsCustom)
+  const { request: lowered, table, losses } = lowerTools(hosted.request, codec.toolNames, keepsCustom)
   const lost = request.tools.flatMap(tool => (tool.type === 'client' ? clientLosses(tool) : []))
   return {
     lowered,
     table: lowered === hosted.request ? undefined : table,
-    losses: [...hosted.losses, ...lost, ...lostForce(request)],
+    losses: [...hosted.losses, ...losses, ...lost, ...lostForce(request)],
   }
 }
 

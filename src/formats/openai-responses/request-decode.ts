@@ -28,7 +28,7 @@ import {
 } from '@/json/json.ts'
 import { decodeInput } from './input.ts'
 import { decodeToolChoice } from './tool-choice.ts'
-import { decodeTools, mergeTools } from './tools.ts'
+import { decodeTools } from './tools.ts'
 import { unsaidFields } from './unsaid.ts'
 import { FORMAT } from './wire.ts'
 
@@ -71,7 +71,7 @@ export function decodeRequest(body: JsonObject, call: Call): GenerationRequest {
   assertItems(body['input'], 'input')
   const input = decodeInput(body['input'], 'input')
   const own = decodeInstructions(body)
-  const tools = mergeTools([...decodeTools(body['tools'], 'tools'), ...input.tools])
+  const tools = [...decodeTools(body['tools'], 'tools'), ...input.tools]
   const format = asObject(body['text'])
   return {
     model: call.model,

@@ -35,21 +35,6 @@ export function decodeTools(wire: JsonValue | undefined, path: string): Tool[] {
   })
 }
 
-/** Adds tools that came inside the input. The first of a name wins, so that the order never changes. */
-export function mergeTools(tools: readonly Tool[]): Tool[] {
-  const known = new Map<string, Tool>()
-  for (const tool of tools) {
-    const key = tool.type === 'hosted' ? `hosted ${JSON.stringify(tool.wire)}` : toolKey(tool)
-    if (!known.has(key)) known.set(key, tool)
-  }
-  return [...known.values()]
-}
-
-function toolKey(tool: FunctionTool | CustomTool | ClientTool): string {
-  // A function may share its name with a tool that is a type of its own.
-  return JSON.stringify(tool.type === 'client' ? [tool.kind] : [tool.namespace ?? null, tool.name])
-}
-
 function decodeTool(tool: JsonObject, namespace: string | undefined, path: string): Tool[] {
   const type = asString(tool['type'])
   if (type === undefined) throw invalidRequest(`${path}.type`, 'expected string')

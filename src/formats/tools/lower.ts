@@ -1,3 +1,4 @@
+import type { Loss } from '@/generation/loss.ts'
 import type { Part, ToolCallKind, ToolResultPart } from '@/generation/part.ts'
 import type { GenerationRequest, Turn } from '@/generation/request.ts'
 import type { CustomTool, FunctionTool, Tool, ToolChoice } from '@/generation/tool.ts'
@@ -9,6 +10,7 @@ export interface LoweredTools {
   request: GenerationRequest
   /** What `raiseTools` needs to give the answer's calls their own names and kinds back. */
   table: ToolTable
+  losses: Loss[]
 }
 
 /**
@@ -22,7 +24,7 @@ export interface LoweredTools {
  * @throws GatewayError `unsupported_parameter` for a client tool that no function can stand for.
  */
 export function lowerTools(request: GenerationRequest, rule: NameRule, keepsCustom = false): LoweredTools {
-  const tools = firstOfEach(request.tools)
+  const { tools, losses } = firstOfEach(request.tools)
   const names = new ToolNames(
     tools.flatMap(tool => identityOf(tool) ?? []),
     rule,
@@ -36,7 +38,7 @@ export function lowerTools(request: GenerationRequest, rule: NameRule, keepsCust
     lowered.tools === request.tools &&
     lowered.turns === request.turns &&
     lowered.toolChoice === request.toolChoice
-  return { request: same ? request : { ...request, ...lowered }, table: names.table() }
+  return { request: same ? request : { ...request, ...lowered }, table: names.table(), losses }
 }
 
 /** Undefined for hosted tools, which the model does not call by a name of ours. */
@@ -54,16 +56,22 @@ function identityOf(tool: Tool): ToolIdentity | undefined {
   }
 }
 
-/** A tool that is defined again later in the input (`additional_tools`) counts once, so that the prompt's head stays. */
-function firstOfEach(tools: readonly Tool[]): readonly Tool[] {
-  const seen = new Set<string>()
-  const distinct = tools.filter(tool => {
+/**
+ * A tool that is defined again later in the input (`additional_tools`) counts once, so that the prompt's head stays. What
+ * it then says otherwise is a loss.
+ */
+function firstOfEach(tools: readonly Tool[]): { tools: readonly Tool[]; losses: Loss[] } {
+  const first = new Map<string, Tool>()
+  const losses: Loss[] = []
+  for (const tool of tools) {
     const identity = identityOf(tool)
-    if (identity === undefined) return true
-    const key = identityKey(identity)
-    return !seen.has(key) && seen.add(key)
-  })
-  return distinct.length === tools.length ? tools : distinct
+    const key = identity === undefined ? JSON.stringify(tool) : identityKey(identity)
+    const known = first.get(key)
+    if (known === undefined) first.set(key, tool)
+    else if (identity !== undefined && !Bun.deepEquals(known, tool))
+      losses.push({ field: 'tools', name: identity.name })
+  }
+  return { tools: first.size === tools.length ? tools : [...first.values()], losses }
 }
 
 /** `map` that gives the same list back when nothing in it changed. */

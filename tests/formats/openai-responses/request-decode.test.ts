@@ -1,5 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 import { GatewayError } from '@/errors/gateway-error.ts'
+import { openaiResponses } from '@/formats/openai-responses/codec.ts'
+import { lowerTools } from '@/formats/tools/lower.ts'
 import { textPart } from '@/generation/part.ts'
 import type { JsonObject } from '@/json/json.ts'
 import { request } from './support.ts'
@@ -38,15 +40,8 @@ describe('edge 46: tools in the middle of the input', () => {
         },
       ],
     })
-    expect(
-      decoded.tools.map(entry =>
-        'name' in entry ? [entry.name, 'namespace' in entry ? entry.namespace : 0] : 0,
-      ),
-    ).toEqual([
-      ['a', undefined],
-      ['b', undefined],
-      ['a', 'n'],
-    ])
+    const { tools } = lowerTools(decoded, openaiResponses.toolNames).request
+    expect(tools.map(entry => ('name' in entry ? entry.name : 0))).toEqual(['a', 'b', 'n__a'])
     expect(decoded.instructions).toEqual([textPart('rules')])
     expect(decoded.turns).toHaveLength(1)
   })

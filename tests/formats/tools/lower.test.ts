@@ -167,6 +167,21 @@ describe('tools become functions', () => {
     ])
   })
 
+  test('a tool that is defined twice alike is no loss, what the second says otherwise is one', () => {
+    const lossesOf = (...tools: Tool[]) => lower({ tools }).losses
+    expect(lossesOf(functionNamed('a'), functionNamed('a'))).toEqual([])
+    expect(lossesOf(functionNamed('a'), { ...functionNamed('a'), description: 'again' })).toEqual([
+      { field: 'tools', name: 'a' },
+    ])
+    expect(lossesOf(functionNamed('a'), functionNamed('a', 'n'), customTool('a'))).toEqual([])
+  })
+
+  test('a server tool that is offered twice alike is offered once', () => {
+    const search = hostedTool('web_search', 'web_search')
+    const other = hostedTool('web_search', 'web_search_preview')
+    expect(toolsOf(search, { ...search }, other)).toEqual([search, other])
+  })
+
   test('edge 46: tools that join in the middle of the input leave the names and bytes of the others alone', () => {
     const first = [customTool('exec', { namespace: 'functions' }), functionNamed('a.b')]
     const joined = [functionNamed('search', 'mcp'), functionNamed('a_b')]
