@@ -17,10 +17,10 @@ import type { Recording } from './recording.ts'
 
 export const REQUEST_ID = '0198c0de-0000-7000-8000-000000000001'
 
-/** The upstream that a request of another format is written for. */
 /** Upstreams that do as their format says. */
 export const USUAL_HABITS: UpstreamHabits = { functionToolsOnly: false, thinkTags: undefined }
 
+/** The upstream that a request of another format is written for. */
 export const TARGETS: Record<Format, Target> = {
   'openai-chat-completions': { model: 'gpt-5.1', vendor: 'openai', maxOutputTokens: undefined },
   'openai-responses': { model: 'gpt-5.1', vendor: 'openai', maxOutputTokens: undefined },
@@ -28,10 +28,10 @@ export const TARGETS: Record<Format, Target> = {
   'gemini-generate-content': { model: 'gemini-2.5-flash', vendor: 'google', maxOutputTokens: undefined },
 }
 
-export function decodeContext(format: Format): DecodeContext {
+export function decodeContext(format: Format, vendor = TARGETS[format].vendor): DecodeContext {
   let made = 0
   return {
-    vendor: TARGETS[format].vendor,
+    vendor,
     newId: () => {
       made += 1
       return `call_made${made}`

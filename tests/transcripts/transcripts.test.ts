@@ -6,14 +6,17 @@ import { GatewayError } from '@/errors/gateway-error.ts'
 import { CODECS } from '@/formats/registry.ts'
 import { collect } from '@/generation/collect.ts'
 import { FORMATS, type Format } from '@/generation/format.ts'
-import type { JsonObject } from '@/json/json.ts'
+import { replay } from '@/generation/replay.ts'
+import { asString, type JsonObject } from '@/json/json.ts'
 import {
   decodeContext,
+  decodeRequest,
   eventsOf,
   passThrough,
   REQUEST_ID,
   requestAs,
   streamAs,
+  TARGETS,
   wholeAs,
 } from './conversion.ts'
 import { expectGolden, expectNoGolden, pretty } from './golden.ts'
@@ -48,6 +51,30 @@ describe.each(recordings().map(recorded => [`${recorded.format}/${recorded.name}
     test('tells as a stream what it tells whole', () => {
       if (response === undefined) return expect(events.at(-1)?.type).toBe('error')
       expect(collect(events)).toEqual(CODECS[format].decodeResponse(response, decodeContext(format)))
+    })
+
+    test('is asked for again, by the same bytes each time, through the hub of its own format', () => {
+      const model = asString(recorded.request['model']) ?? TARGETS[format].model
+      const target = { model, vendor: 'upstream.example', maxOutputTokens: undefined }
+      const asked = decodeRequest(format, recorded.request)
+      const { body, losses } = CODECS[format].encodeRequest(asked, target)
+      const again = CODECS[format].encodeRequest(structuredClone(asked), target)
+      expect(JSON.stringify(again.body)).toBe(JSON.stringify(body))
+      expect(losses).toEqual([])
+      // A group of tools is described by its name where it is put together again.
+      if (recorded.name === 'namespace-tool') return
+      // Nothing is kept at an upstream, whatever was asked.
+      expect({ ...decodeRequest(format, body), store: asked.store }).toEqual(asked)
+    })
+
+    test('is told again through the hub of its own format, whole and streamed', () => {
+      if (response === undefined) return
+      const wire = { ...recorded.request, stream_options: { include_usage: true } }
+      const answer = read(format, response)
+      expect(collect(replay(answer))).toEqual(answer)
+      expect(said(read(format, wholeAs(recorded, format, wire, response)))).toEqual(said(answer))
+      const written = Buffer.from(streamAs(recorded, format, wire, [stream]))
+      expect(said(collect(eventsOf(format, [written])))).toEqual(said(answer))
     })
 
     describe.each(FORMATS.filter(other => other !== format))('as %s', other => {

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 import { call } from '#tests/formats/parts.ts'
+import { decodeContext, REQUEST_ID } from '#tests/transcripts/conversion.ts'
 import { type ErrorKind, GatewayError } from '@/errors/gateway-error.ts'
 import { anthropicMessages } from '@/formats/anthropic-messages/codec.ts'
 import { decodeFinish } from '@/formats/anthropic-messages/finish.ts'
@@ -8,7 +9,7 @@ import { textPart } from '@/generation/part.ts'
 import type { GenerationResponse } from '@/generation/response.ts'
 import { inputTokens, outputTokens } from '@/generation/usage.ts'
 import { asNumber, type JsonObject } from '@/json/json.ts'
-import { dataOf, decodeContext, EMPTY_REQUEST, REQUEST_ID, replyContext, target, thrown } from './fixtures.ts'
+import { dataOf, EMPTY_REQUEST, replyContext, target, thrown } from './fixtures.ts'
 
 describe('usage', () => {
   test.each([
@@ -126,7 +127,9 @@ describe('errors', () => {
 
   test('an error body with status 200 is no answer', () => {
     const body = { type: 'error', error: { type: 'overloaded_error', message: 'Overloaded' } }
-    expect(thrown(() => anthropicMessages.decodeResponse(body, decodeContext()))).toMatchObject({
+    expect(
+      thrown(() => anthropicMessages.decodeResponse(body, decodeContext('anthropic-messages'))),
+    ).toMatchObject({
       kind: 'upstream_error',
     })
   })

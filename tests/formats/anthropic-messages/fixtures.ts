@@ -1,27 +1,14 @@
 import { EMPTY_REQUEST as NOTHING_ASKED } from '#tests/formats/empty-request.ts'
+import { eventsOf as decoded, REQUEST_ID } from '#tests/transcripts/conversion.ts'
 import type { GatewayError } from '@/errors/gateway-error.ts'
 import { anthropicMessages } from '@/formats/anthropic-messages/codec.ts'
-import type { DecodeContext, ReplyContext, Target } from '@/formats/codec.ts'
+import type { ReplyContext, Target } from '@/formats/codec.ts'
 import type { GenerationEvent } from '@/generation/event.ts'
-import { compose, runMachine } from '@/generation/machine.ts'
+import { runMachine } from '@/generation/machine.ts'
 import type { GenerationRequest } from '@/generation/request.ts'
 import { isJsonObject, type JsonObject } from '@/json/json.ts'
-import { createSseParser } from '@/sse/parser.ts'
-
-export const REQUEST_ID = '0198c0de-0000-7000-8000-000000000001'
 
 export const EMPTY_REQUEST: GenerationRequest = { ...NOTHING_ASKED, model: 'claude-sonnet-4-5' }
-
-export function decodeContext(vendor = 'anthropic'): DecodeContext {
-  let made = 0
-  return {
-    vendor,
-    newId: () => {
-      made += 1
-      return `call_${made}`
-    },
-  }
-}
 
 export function replyContext(request: Partial<GenerationRequest> = {}): ReplyContext {
   return {
@@ -56,9 +43,9 @@ export function encode(request: Partial<GenerationRequest>, to: Target = target(
 
 /** Events of a stream given as text or bytes; `split` cuts the bytes there. */
 export function eventsOf(sse: string, split?: number): GenerationEvent[] {
-  const bytes = new TextEncoder().encode(sse)
+  const bytes = Buffer.from(sse)
   const reads = split === undefined ? [bytes] : [bytes.subarray(0, split), bytes.subarray(split)]
-  return runMachine(compose(createSseParser(), anthropicMessages.createStreamDecoder(decodeContext())), reads)
+  return decoded('anthropic-messages', reads)
 }
 
 /** A stream of these events, named by their type. */

@@ -94,7 +94,7 @@ describe('tool input', () => {
   test.each([{}, { id: '' }, { id: null }])('a call without an id gets one: %j', id => {
     const nameless = open(0, { type: 'tool_use', name: 'f', input: {}, ...id })
     expect(answer(nameless, close(0), end('tool_use'), STOP).candidates[0]?.parts).toMatchObject([
-      { callId: 'call_1' },
+      { callId: 'call_made1' },
     ])
   })
 })

@@ -8,6 +8,7 @@ import {
   START,
   textEvents,
 } from '#tests/formats/events.ts'
+import { REQUEST_ID } from '#tests/transcripts/conversion.ts'
 import { GatewayError } from '@/errors/gateway-error.ts'
 import { anthropicMessages } from '@/formats/anthropic-messages/codec.ts'
 import { signatureFor, unwrapSignature } from '@/formats/signatures/signature.ts'
@@ -17,7 +18,7 @@ import { mediaPart, type Signature } from '@/generation/part.ts'
 import { STOP_REASONS } from '@/generation/response.ts'
 import { NO_USAGE } from '@/generation/usage.ts'
 import type { JsonObject } from '@/json/json.ts'
-import { dataOf, REQUEST_ID, replyContext, written } from './fixtures.ts'
+import { dataOf, replyContext, written } from './fixtures.ts'
 import { accumulate } from './sdk.ts'
 
 function kinds(stream: string): string[] {

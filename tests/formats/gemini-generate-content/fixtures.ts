@@ -1,8 +1,8 @@
-import { readdirSync, readFileSync } from 'node:fs'
-import type { Codec, DecodeContext, ReplyContext, Target } from '@/formats/codec.ts'
+import { decodeContext, eventsOf, REQUEST_ID } from '#tests/transcripts/conversion.ts'
+import type { Codec, ReplyContext, Target } from '@/formats/codec.ts'
 import { geminiGenerateContent } from '@/formats/gemini-generate-content/codec.ts'
 import type { GenerationEvent } from '@/generation/event.ts'
-import { compose, runMachine } from '@/generation/machine.ts'
+import { runMachine } from '@/generation/machine.ts'
 import type { GenerationRequest } from '@/generation/request.ts'
 import { isJsonObject, type JsonObject } from '@/json/json.ts'
 import type { SseEvent } from '@/sse/event.ts'
@@ -10,43 +10,11 @@ import { createSseParser } from '@/sse/parser.ts'
 
 export const codec: Codec = geminiGenerateContent
 
-const ROOT = new URL('../../transcripts/gemini-generate-content/', import.meta.url)
-
-export const CASES = readdirSync(ROOT).sort()
-
-export interface Transcript {
-  request: JsonObject
-  response: JsonObject | undefined
-  stream: Uint8Array
-}
-
-export function transcript(name: string): Transcript {
-  const folder = new URL(`${name}/`, ROOT)
-  const files = readdirSync(folder)
-  const json = (file: string): JsonObject => parse(readFileSync(new URL(file, folder), 'utf8'))
-  return {
-    request: json('request.json'),
-    response: files.includes('response.json') ? json('response.json') : undefined,
-    stream: readFileSync(new URL('stream.sse', folder)),
-  }
-}
-
 /** A JSON object of a fixture; a fixture that is none is a broken test. */
 export function parse(text: string): JsonObject {
   const value: unknown = JSON.parse(text)
   if (!isJsonObject(value)) throw new Error(`not a JSON object: ${text.slice(0, 80)}`)
   return value
-}
-
-export function decodeContext(): DecodeContext {
-  let count = 0
-  return {
-    vendor: 'google',
-    newId: () => {
-      count += 1
-      return `call_${count}`
-    },
-  }
 }
 
 export function target(model: string): Target {
@@ -62,7 +30,7 @@ export function generationRequest(fields: Partial<GenerationRequest> = {}): Gene
 
 export function replyContext(request: GenerationRequest = generationRequest()): ReplyContext {
   return {
-    requestId: '0198c0de-0000-7000-8000-000000000001',
+    requestId: REQUEST_ID,
     createdAt: 1_790_000_000,
     model: 'my/model:1',
     request,
@@ -72,8 +40,8 @@ export function replyContext(request: GenerationRequest = generationRequest()): 
 }
 
 /** What the decoder makes of a stream's bytes. */
-export function decodeBytes(chunks: Iterable<Uint8Array>): GenerationEvent[] {
-  return runMachine(compose(createSseParser(), codec.createStreamDecoder(decodeContext())), chunks)
+export function decodeBytes(chunks: readonly Uint8Array[]): GenerationEvent[] {
+  return eventsOf('gemini-generate-content', chunks)
 }
 
 /** What the decoder makes of these chunks, each one event. */
@@ -84,7 +52,7 @@ export function decodeChunks(...chunks: (JsonObject | string)[]): GenerationEven
       data: typeof chunk === 'string' ? chunk : JSON.stringify(chunk),
     }),
   )
-  return runMachine(codec.createStreamDecoder(decodeContext()), events)
+  return runMachine(codec.createStreamDecoder(decodeContext('gemini-generate-content')), events)
 }
 
 /** One chunk with one candidate. */

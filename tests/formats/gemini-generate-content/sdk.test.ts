@@ -1,11 +1,12 @@
 import { afterEach, describe, expect, test } from 'bun:test'
 import { GoogleGenAI } from '@google/genai'
+import { recording, recordings } from '#tests/transcripts/recording.ts'
 import { GatewayError } from '@/errors/gateway-error.ts'
 import { collect } from '@/generation/collect.ts'
 import type { GenerationEvent } from '@/generation/event.ts'
 import { runMachine } from '@/generation/machine.ts'
 import { isJsonObject, type JsonObject } from '@/json/json.ts'
-import { CALL, CASES, codec, decodeBytes, replyContext, transcript } from './fixtures.ts'
+import { CALL, codec, decodeBytes, replyContext } from './fixtures.ts'
 
 let stop = () => {}
 afterEach(() => stop())
@@ -31,7 +32,7 @@ function sdk(reply: string, type = 'text/event-stream'): { client: GoogleGenAI; 
 }
 
 function encoded(name: string) {
-  const { request: wire, stream } = transcript(name)
+  const { request: wire, stream } = recording(codec.format, name)
   const request = codec.decodeRequest(wire, CALL)
   const events = decodeBytes([stream])
   return {
@@ -46,7 +47,9 @@ function textOf(events: readonly GenerationEvent[]): string {
   return parts.map(part => (part.type === 'text' ? part.text : '')).join('')
 }
 
-describe.each(CASES.filter(name => name !== 'error-midstream'))('the SDK reads %s', name => {
+const ANSWERS = recordings(codec.format).filter(({ response }) => response !== undefined)
+
+describe.each(ANSWERS.map(({ name }) => name))('the SDK reads %s', name => {
   const { request, events, text } = encoded(name)
 
   test('streamed', async () => {
@@ -127,7 +130,7 @@ describe('an error in the stream', () => {
 })
 
 test('what the SDK sends is understood: schemas, choice, thinking, history with results', async () => {
-  const { client, sent } = sdk(JSON.stringify(transcript('text').response), 'application/json')
+  const { client, sent } = sdk(JSON.stringify(recording(codec.format, 'text').response), 'application/json')
   await client.models.generateContent({
     model: 'm',
     contents: [

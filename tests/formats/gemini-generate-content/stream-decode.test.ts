@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'bun:test'
+import { decodeContext } from '#tests/transcripts/conversion.ts'
 import { collect } from '@/generation/collect.ts'
 import type { JsonObject } from '@/json/json.ts'
-import { chunk, codec, decodeChunks, decodeContext } from './fixtures.ts'
+import { chunk, codec, decodeChunks } from './fixtures.ts'
 
 const STOP = { finishReason: 'STOP' }
 const call = (fields: JsonObject, more: JsonObject = {}): JsonObject => ({ functionCall: fields, ...more })
@@ -18,8 +19,8 @@ test('edge 67: calls whole in one chunk, with and without id, without args, twic
   )
   expect(parts).toMatchObject([
     { type: 'tool-call', callId: 'given', name: 'f', input: '{"a":1}' },
-    { type: 'tool-call', callId: 'call_1', name: 'f', input: '{}' },
-    { type: 'tool-call', callId: 'call_2', name: 'g', input: '{}' },
+    { type: 'tool-call', callId: 'call_made1', name: 'f', input: '{}' },
+    { type: 'tool-call', callId: 'call_made2', name: 'g', input: '{}' },
   ])
 })
 
@@ -325,12 +326,12 @@ test('log probabilities become OpenAI tokens with bytes', () => {
 
 describe('a whole answer', () => {
   test('is complete without a finish reason', () => {
-    const response = codec.decodeResponse(chunk([{ text: 'x' }]), decodeContext())
+    const response = codec.decodeResponse(chunk([{ text: 'x' }]), decodeContext(codec.format))
     expect(response.candidates[0]).toMatchObject({ parts: [{ text: 'x' }], finish: { reason: 'other' } })
   })
 
   test('that is an error or nothing is thrown', () => {
-    const decode = (body: JsonObject) => () => codec.decodeResponse(body, decodeContext())
+    const decode = (body: JsonObject) => () => codec.decodeResponse(body, decodeContext(codec.format))
     expect(decode({ error: { code: 500, message: 'boom' } })).toThrow('boom')
     expect(decode({})).toThrow('ended early')
   })
@@ -357,7 +358,7 @@ describe('candidates without a number', () => {
   test('are told apart by their place where none has one', () => {
     const whole = { candidates: [without('a', 'STOP'), without('b', 'MAX_TOKENS')] }
     expect(texts(whole)).toEqual(['a end', 'b length'])
-    expect(codec.decodeResponse(whole, decodeContext()).candidates).toHaveLength(2)
+    expect(codec.decodeResponse(whole, decodeContext(codec.format)).candidates).toHaveLength(2)
   })
 
   test('are the first where others have one: proto JSON leaves out a zero', () => {
@@ -370,7 +371,7 @@ describe('FINISH_REASON_UNSPECIFIED', () => {
   test.each(['FINISH_REASON_UNSPECIFIED', 0])('%p is an end where it is the last word', finishReason => {
     const last = chunk([{ text: 'x' }], { finishReason })
     expect(answer(chunk([{ text: 'w' }]), last).finish?.reason).toBe('other')
-    expect(codec.decodeResponse(last, decodeContext()).candidates[0]?.finish.reason).toBe('other')
+    expect(codec.decodeResponse(last, decodeContext(codec.format)).candidates[0]?.finish.reason).toBe('other')
   })
 
   test('says nothing where every chunk says it: such a stream can be cut', () => {
@@ -401,7 +402,7 @@ describe('sources', () => {
     const last = chunk([call({ name: 'f' })], { ...STOP, groundingMetadata })
     expect(answer(chunk([{ text: 'abc' }]), last).parts).toMatchObject([{ citations: cited }, { name: 'f' }])
     const whole = chunk([{ text: 'abc' }, call({ name: 'f' })], { ...STOP, groundingMetadata })
-    expect(codec.decodeResponse(whole, decodeContext()).candidates[0]?.parts).toMatchObject([
+    expect(codec.decodeResponse(whole, decodeContext(codec.format)).candidates[0]?.parts).toMatchObject([
       { citations: cited },
       { name: 'f' },
     ])
@@ -430,7 +431,7 @@ describe('sources', () => {
     ['being last, where nothing else tells', { endIndex: 5, text: 'nowhere' }, 3, [0, 5]],
   ])('of several texts are of the one that is told by %s', (_, segment, at, [start, end]) => {
     const streamed = answer(...parts.map(part => chunk([part])), chunk([], grounded(segment)))
-    const whole = codec.decodeResponse(chunk(parts, grounded(segment)), decodeContext())
+    const whole = codec.decodeResponse(chunk(parts, grounded(segment)), decodeContext(codec.format))
     expect(streamed.parts[at]).toMatchObject({ citations: [{ url: 'https://a.example', start, end }] })
     expect(streamed.candidates).toEqual(whole.candidates)
   })

@@ -1,5 +1,5 @@
-import { type Recording, recording as recordingOf, recordings } from '#tests/transcripts/recording.ts'
-import type { DecodeContext, ReplyContext, Target } from '@/formats/codec.ts'
+import { decodeContext as decodeContextOf, REQUEST_ID } from '#tests/transcripts/conversion.ts'
+import type { ReplyContext, Target } from '@/formats/codec.ts'
 import { openaiChatCompletions } from '@/formats/openai-chat-completions/codec.ts'
 import type { GenerationEvent } from '@/generation/event.ts'
 import { compose, runMachine } from '@/generation/machine.ts'
@@ -8,22 +8,7 @@ import { asArray, asObject, type JsonObject, parseObject } from '@/json/json.ts'
 import type { SseEvent } from '@/sse/event.ts'
 import { createSseParser } from '@/sse/parser.ts'
 
-export const CASES = recordings('openai-chat-completions').map(({ name }) => name)
-
-export async function recording(name: string): Promise<Recording> {
-  return recordingOf('openai-chat-completions', name)
-}
-
-export function decodeContext(): DecodeContext {
-  let made = 0
-  return {
-    vendor: 'upstream.example',
-    newId: () => {
-      made += 1
-      return `call_made${made}`
-    },
-  }
-}
+export const decodeContext = () => decodeContextOf('openai-chat-completions', 'upstream.example')
 
 export function decodeRequest(body: JsonObject): GenerationRequest {
   return openaiChatCompletions.decodeRequest(body, { model: 'm', stream: body['stream'] === true })
@@ -41,7 +26,7 @@ export function targetOf(model: string, vendor = 'upstream.example'): Target {
 export function replyContext(wire: JsonObject = {}): ReplyContext {
   const body = { model: 'm', messages: [{ role: 'user', content: 'Hi' }], ...wire }
   return {
-    requestId: '0198c0de-0000-7000-8000-000000000001',
+    requestId: REQUEST_ID,
     createdAt: 1_763_650_800,
     model: 'm',
     request: decodeRequest(body),

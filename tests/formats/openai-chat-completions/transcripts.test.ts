@@ -1,45 +1,15 @@
-import { describe, expect, test } from 'bun:test'
+import { expect, test } from 'bun:test'
 import OpenAI from 'openai'
 import type { ChatCompletionCreateParamsStreaming } from 'openai/resources/chat/completions'
+import { recordings } from '#tests/transcripts/recording.ts'
 import { openaiChatCompletions } from '@/formats/openai-chat-completions/codec.ts'
 import { collect } from '@/generation/collect.ts'
-import { replay } from '@/generation/replay.ts'
-import type { GenerationResponse } from '@/generation/response.ts'
-import { asArray, asObject, asString } from '@/json/json.ts'
-import {
-  CASES,
-  decodeBytes,
-  decodeContext,
-  decodeRequest,
-  encodeEvents,
-  recording,
-  replyContext,
-  targetOf,
-} from './fixtures.ts'
+import { asArray, asObject } from '@/json/json.ts'
+import { decodeBytes, encodeEvents, replyContext } from './fixtures.ts'
 
-describe.each(CASES)('%s', name => {
-  test('is the same answer after it was written as a stream and read again', async () => {
-    const { response, stream, request } = await recording(name)
-    if (response === undefined) return
-    const wire = { ...request, stream_options: { include_usage: true } }
-    const answer = collect(decodeBytes([stream]))
-    const written = encodeEvents(decodeBytes([stream]), wire)
-    expect(wordsOf(collect(decodeBytes([Buffer.from(written)])))).toEqual(wordsOf(answer))
-    expect(wordsOf(collect(decodeBytes([Buffer.from(encodeEvents(replay(answer), wire))])))).toEqual(
-      wordsOf(answer),
-    )
-  })
-
-  test('is the same answer after it was written whole and read again', async () => {
-    const { response, request } = await recording(name)
-    if (response === undefined) return
-    const answer = openaiChatCompletions.decodeResponse(response, decodeContext())
-    const written = openaiChatCompletions.encodeResponse(answer, replyContext(request))
-    expect(wordsOf(openaiChatCompletions.decodeResponse(written, decodeContext()))).toEqual(wordsOf(answer))
-  })
-
-  test("OpenAI's SDK puts the written stream together to the same message as the whole answer", async () => {
-    const { response, stream, request } = await recording(name)
+test.each(recordings('openai-chat-completions').map(recorded => [recorded.name, recorded] as const))(
+  "OpenAI's SDK puts the written stream of %s together to the same message as the whole answer",
+  async (_name, { response, stream, request }) => {
     if (response === undefined || 'functions' in request) return
     const events = decodeBytes([stream])
     const whole = openaiChatCompletions.encodeResponse(collect(events), replyContext(request))
@@ -59,28 +29,5 @@ describe.each(CASES)('%s', name => {
         asArray(message?.['tool_calls']).map(call => asObject(call)?.['id']),
       )
     }
-  })
-
-  test('its request goes through the hub to a vendor of its own format without a change of meaning', async () => {
-    const { request } = await recording(name)
-    const decoded = decodeRequest(request)
-    const target = targetOf(asString(request['model']) ?? 'm')
-    const { body } = openaiChatCompletions.encodeRequest(decoded, target)
-    expect(openaiChatCompletions.decodeRequest(body, { model: 'm', stream: true })).toEqual(decoded)
-  })
-
-  test('edge 90: its request gives the same bytes every time', async () => {
-    const { request } = await recording(name)
-    const encode = () =>
-      JSON.stringify(openaiChatCompletions.encodeRequest(decodeRequest(request), targetOf('m')).body)
-    expect(encode()).toBe(encode())
-  })
-})
-
-/** An answer without what a gateway's reply says in its own name, and without who signed. */
-function wordsOf(response: GenerationResponse) {
-  const plain = JSON.stringify({ ...response, id: undefined, model: undefined }, (key, value) =>
-    key === 'signature' || key === 'callId' || key === 'wire' ? undefined : value,
-  )
-  return JSON.parse(plain)
-}
+  },
+)

@@ -7,10 +7,9 @@ import { type Part, reasoningPart, type Signature, type ToolCallKind, textPart }
 import { replay } from '@/generation/replay.ts'
 import type { StopReason } from '@/generation/response.ts'
 import { violations } from './lifecycle.ts'
-import { CASES, dataOf, decodeStream, encodeStream, recording, sdkFinal } from './support.ts'
+import { dataOf, decodeStream, encodeStream, RECORDINGS, sdkFinal } from './support.ts'
 
-test.each(CASES)('what is written of %s keeps every order rule', async name => {
-  const { request, stream } = await recording(name)
+test.each(RECORDINGS)('what is written of %s keeps every order rule', (_name, { request, stream }) => {
   expect(violations(dataOf(encodeStream(decodeStream(stream), request)))).toEqual([])
 })
 

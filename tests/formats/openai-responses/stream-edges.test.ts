@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 import { callEvents, callStart, finish, reasoningEvents, START, textEvents } from '#tests/formats/events.ts'
+import { recording } from '#tests/transcripts/recording.ts'
 import { faultOf } from '@/formats/faults/fault.ts'
 import { openaiResponses } from '@/formats/openai-responses/codec.ts'
 import { collect } from '@/generation/collect.ts'
@@ -8,14 +9,13 @@ import { runMachine } from '@/generation/machine.ts'
 import { reasoningPart, type Signature } from '@/generation/part.ts'
 import { asArray, asObject, asString, type JsonObject } from '@/json/json.ts'
 import {
-  CASES,
   dataOf,
   decodeContext,
   decodeData,
   decodeStream,
   encodeStream,
   finalOutput,
-  recording,
+  RECORDINGS,
   request,
   sdkFinal,
 } from './support.ts'
@@ -30,8 +30,7 @@ const completed = { type: 'response.completed', response: { id: 'resp_1', status
 const partsOf = (data: readonly JsonObject[]) => collect(decodeData(data)).candidates[0]?.parts ?? []
 
 describe('edge 35: sequence numbers', () => {
-  test.each(CASES)('increase from 0 by 1 over every event of %s', async name => {
-    const { stream } = await recording(name)
+  test.each(RECORDINGS)('increase from 0 by 1 over every event of %s', (_name, { stream }) => {
     const numbers = dataOf(encodeStream(decodeStream(stream))).map(event => event['sequence_number'])
     expect(numbers).toEqual(numbers.map((_, index) => index))
   })
@@ -271,8 +270,8 @@ describe('edge 39: several items', () => {
     expect(finalOutput(text).map(item => item['type'])).toEqual(['function_call', 'message', 'function_call'])
   })
 
-  test('two messages keep their phases, to the next upstream request too', async () => {
-    const { stream } = await recording('phases')
+  test('two messages keep their phases, to the next upstream request too', () => {
+    const { stream } = recording('openai-responses', 'phases')
     const output = finalOutput(encodeStream(decodeStream(stream)))
     expect(output.map(item => item['phase'])).toEqual(['commentary', 'final_answer'])
     const target = { model: 'gpt-5.4', vendor: 'openai', maxOutputTokens: undefined }
@@ -290,8 +289,8 @@ describe('edge 39: several items', () => {
 })
 
 describe('edge 40: incomplete in the middle of a call', () => {
-  test('is read as length', async () => {
-    const { stream } = await recording('length')
+  test('is read as length', () => {
+    const { stream } = recording('openai-responses', 'length')
     expect(collect(decodeStream(stream)).candidates[0]?.finish.reason).toBe('length')
   })
 
@@ -418,8 +417,8 @@ describe('edge 43 and 44: custom tool input', () => {
     expect(read.output[0]).toMatchObject({ type: 'custom_tool_call', input })
   })
 
-  test('is read from its own delta events', async () => {
-    const { stream, response } = await recording('custom-tool')
+  test('is read from its own delta events', () => {
+    const { stream, response } = recording('openai-responses', 'custom-tool')
     const [call] = asArray(response?.['output'])
     expect(collect(decodeStream(stream)).candidates[0]?.parts).toMatchObject([
       { kind: 'custom', name: 'apply_patch', input: asObject(call)?.['input'] },
@@ -428,8 +427,8 @@ describe('edge 43 and 44: custom tool input', () => {
 })
 
 describe('edge 45: namespaces', () => {
-  test('equal names in two groups come back with their groups', async () => {
-    const { request: wire, stream } = await recording('namespace-tool')
+  test('equal names in two groups come back with their groups', () => {
+    const { request: wire, stream } = recording('openai-responses', 'namespace-tool')
     expect(request(wire).tools).toMatchObject([
       { type: 'function', name: 'read', namespace: 'mcp__files' },
       { type: 'function', name: 'read', namespace: 'mcp__mail' },
@@ -442,8 +441,8 @@ describe('edge 45: namespaces', () => {
 })
 
 describe('edge 51: events without meaning', () => {
-  test('keepalive, unknown events, unreadable data and [DONE] change nothing', async () => {
-    const { stream } = await recording('text')
+  test('keepalive, unknown events, unreadable data and [DONE] change nothing', () => {
+    const { stream } = recording('openai-responses', 'text')
     const noise = [
       'event: keepalive\ndata: {"type":"keepalive","sequence_number":3}\n\n',
       ': comment\n\n',
@@ -454,8 +453,8 @@ describe('edge 51: events without meaning', () => {
     expect(decodeStream(Buffer.from(noisy))).toEqual(decodeStream(stream))
   })
 
-  test('obfuscation is not passed on', async () => {
-    const { stream } = await recording('text')
+  test('obfuscation is not passed on', () => {
+    const { stream } = recording('openai-responses', 'text')
     expect(encodeStream(decodeStream(stream))).not.toContain('obfuscation')
   })
 })

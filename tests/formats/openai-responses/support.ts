@@ -1,35 +1,21 @@
 import OpenAI from 'openai'
 import type { ResponseCreateParamsStreaming } from 'openai/resources/responses/responses'
-import { type Recording, recording as recordingOf, recordings } from '#tests/transcripts/recording.ts'
-import type { DecodeContext, ReplyContext } from '@/formats/codec.ts'
+import { decodeContext as decodeContextOf, eventsOf } from '#tests/transcripts/conversion.ts'
+import { recordings } from '#tests/transcripts/recording.ts'
+import type { ReplyContext } from '@/formats/codec.ts'
 import { openaiResponses } from '@/formats/openai-responses/codec.ts'
 import type { GenerationEvent } from '@/generation/event.ts'
 import { runMachine } from '@/generation/machine.ts'
 import type { GenerationRequest } from '@/generation/request.ts'
 import { asArray, asObject, asString, type JsonObject, parseObject } from '@/json/json.ts'
-import type { SseEvent } from '@/sse/event.ts'
 import { createSseParser } from '@/sse/parser.ts'
 
-export const CASES = recordings('openai-responses').map(({ name }) => name)
+const FORMAT = 'openai-responses'
 
-export async function recording(name: string): Promise<Recording> {
-  return recordingOf('openai-responses', name)
-}
+/** Every recording, behind its name. */
+export const RECORDINGS = recordings(FORMAT).map(recorded => [recorded.name, recorded] as const)
 
-export function decodeContext(): DecodeContext {
-  let made = 0
-  return {
-    vendor: 'openai',
-    newId: () => {
-      made += 1
-      return `call_made${made}`
-    },
-  }
-}
-
-function parseSse(bytes: Uint8Array): SseEvent[] {
-  return runMachine(createSseParser(), [bytes])
-}
+export const decodeContext = () => decodeContextOf(FORMAT)
 
 /** The events of a stream given as the data objects of its events. */
 export function decodeData(data: readonly JsonObject[]): GenerationEvent[] {
@@ -38,7 +24,7 @@ export function decodeData(data: readonly JsonObject[]): GenerationEvent[] {
 }
 
 export function decodeStream(bytes: Uint8Array): GenerationEvent[] {
-  return runMachine(openaiResponses.createStreamDecoder(decodeContext()), parseSse(bytes))
+  return eventsOf(FORMAT, [bytes])
 }
 
 export function request(body: JsonObject): GenerationRequest {
@@ -65,7 +51,7 @@ export function encodeStream(events: Iterable<GenerationEvent>, wire?: JsonObjec
 
 /** The data objects of an encoded stream. */
 export function dataOf(text: string): JsonObject[] {
-  return parseSse(Buffer.from(text)).map(event => parseObject(event.data) ?? {})
+  return runMachine(createSseParser(), [Buffer.from(text)]).map(event => parseObject(event.data) ?? {})
 }
 
 /** The items of the final response of an encoded stream. */
