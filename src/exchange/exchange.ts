@@ -7,7 +7,7 @@ import { endLimits } from '@/exchange/admission/limiting.ts'
 import { admitOtherModels, otherModelsOf } from '@/exchange/admission/other-models.ts'
 import { Prompt } from '@/exchange/admission/prompt.ts'
 import { wantsStrict } from '@/exchange/admission/strict.ts'
-import { closeBill, type Reservation } from '@/exchange/billing/charge.ts'
+import { charge, closeBill, type Reservation } from '@/exchange/billing/charge.ts'
 import { quote, quoteOperation } from '@/exchange/billing/quote.ts'
 import { settle } from '@/exchange/billing/settlement.ts'
 import { undertake } from '@/exchange/operations/operation.ts'
@@ -180,7 +180,8 @@ async function billed(
   try {
     return await answer(endOf(gateway, record, reservation))
   } catch (error) {
-    record.charge = undefined
+    // Of an answer that had come before its hold was refused, nothing was given.
+    charge(record, undefined, reservation.bill)
     void closeBill(gateway, record, reservation)
     throw error
   }

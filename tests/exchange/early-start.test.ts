@@ -124,7 +124,12 @@ test('a hold that is refused after the upstream was called is a 402, and the nex
   expect(upstream.seen.length).toBe(wasted + 1)
 })
 
-test('an answer that flows while its hold is refused costs nothing, and its receipt says so', async () => {
+test.each<[string, boolean, boolean]>([
+  ['flows', true, true],
+  ['has flowed', true, false],
+  ['has come whole', false, false],
+])('an answer that %s when its hold is refused costs nothing, and its receipt says so', async (...it) => {
+  const [, stream, isOpen] = it
   gateway.server.gateway.ledger = real
   const { accountId, key } = await payer()
   await (await ask(true, key)).text()
@@ -144,12 +149,12 @@ test('an answer that flows while its hold is refused costs nothing, and its rece
     },
   }
   const fed = fedStream()
-  flowing = fed.stream
+  flowing = isOpen ? fed.stream : undefined
   const before = upstream.seen.length
-  const call = ask(true, key)
+  const call = ask(stream, key)
   await until(() => upstream.seen.length > before)
   for (let events = 0; events < 20; events += 1) {
-    fed.write('data: {"choices":[{"index":0,"delta":{"content":"hi"}}]}\n\n')
+    if (isOpen) fed.write('data: {"choices":[{"index":0,"delta":{"content":"hi"}}]}\n\n')
     await (await fetch(`${gateway.opsUrl}/healthz`)).text()
   }
   refused.resolve()
