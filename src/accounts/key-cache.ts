@@ -50,6 +50,7 @@ interface Flight {
 /** A cache that is told about changes, and looks again after a while in case it was not. */
 export function keyCache(options: KeyCacheOptions): KeyCache {
   const known = new Map<string, Entry<KeyRecord>>()
+  // No message is about these: nobody makes a key that was tried before.
   const unknown = new Map<string, Entry<undefined>>()
   const flights = new Map<string, Flight>()
   let deaf = false
@@ -87,7 +88,6 @@ export function keyCache(options: KeyCacheOptions): KeyCache {
 
   function forget(hash: string): void {
     known.delete(hash)
-    unknown.delete(hash)
     const flight = flights.get(hash)
     if (flight !== undefined) flight.overtaken = true
   }
@@ -100,7 +100,6 @@ export function keyCache(options: KeyCacheOptions): KeyCache {
 
   function forgetAll(): void {
     known.clear()
-    unknown.clear()
     for (const flight of flights.values()) flight.overtaken = true
   }
 
