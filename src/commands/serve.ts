@@ -91,7 +91,7 @@ async function serve({ settings, io, log, metrics }: Serving): Promise<void> {
     const isNew = await firstStart(database, secretBox, settings, io.env, jump => warnOfJump(log, jump))
     const server =
       settings.workers > 1
-        ? await startSupervisor({ ...settings, clock: systemClock, log })
+        ? await startSupervisor({ ...settings, clock: systemClock, log, metrics })
         : await startServer({
             clock: systemClock,
             random: Math.random,

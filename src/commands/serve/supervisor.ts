@@ -1,12 +1,14 @@
-import { AggregatorRegistry, Counter, Gauge, Registry } from 'prom-client'
+import { Counter, Gauge, Registry } from 'prom-client'
 import type { Clock } from '@/clock/clock.ts'
 import { bind } from '@/commands/bind.ts'
 import type { Listener } from '@/config/settings.ts'
 import type { Readings } from '@/console/deployment.ts'
 import type { OpsDependencies } from '@/ops/ops.ts'
 import type { Log } from '@/telemetry/log.ts'
+import type { Metrics } from '@/telemetry/metrics.ts'
 import { supervisedReadings } from './supervised-readings.ts'
-import type { MetricReading, WorkerMessage, WorkerQuestion } from './worker.ts'
+import type { MetricReading } from './worker.ts'
+import { WorkerMetrics } from './worker-metrics.ts'
 import { startWorker, type WorkerProcess } from './worker-process.ts'
 
 /** How many processes it keeps running, and where they listen. */
@@ -17,6 +19,8 @@ export interface SupervisorOptions {
   redisUrl: string | undefined
   clock: Clock
   log: Log
+  /** What this process counts beside its workers. */
+  metrics: Pick<Metrics, 'registry'>
 }
 
 /** Several processes that share the API port, watched by this one. */
@@ -38,9 +42,10 @@ const ANSWER_MS = 2_000
  * address can be had at all; a start that fails is refused, a worker that fails later is tried again, ever slower.
  */
 export async function startSupervisor(options: SupervisorOptions): Promise<Supervisor> {
-  const { clock, log, api } = options
+  const { clock, log, api, metrics } = options
   refuseTakenAddress(api)
   const seats: Seat[] = []
+  const workerMetrics = new WorkerMetrics<WorkerProcess>()
   let isStopping = false
   let restarts = 0
   const kill = () => {
@@ -69,6 +74,7 @@ export async function startSupervisor(options: SupervisorOptions): Promise<Super
     )
     void worker.exited.then(code => {
       seat.worker = undefined
+      workerMetrics.leave(worker)
       if (isStopping || !seat.isKept) return
       seat.failures = failuresOf(seat.failures, servingSince && clock.elapsed() - servingSince)
       const afterMs = restartDelayMs(seat.failures)
@@ -89,9 +95,9 @@ export async function startSupervisor(options: SupervisorOptions): Promise<Super
     const others = Array.from({ length: options.workers - 1 }, () => new Seat())
     seats.push(...others)
     await Promise.all(others.map(seat => fill(seat, port)))
-    const ask = (question: WorkerQuestion) => askAll(seats, question, clock)
+    const living = () => seats.flatMap(({ worker }) => worker ?? [])
     const own = ownRegistry(
-      () => seats.filter(({ worker }) => worker !== undefined).length,
+      () => living().length,
       () => restarts,
     )
     const readings = supervisedReadings(options.redisUrl ?? '', clock, log)
@@ -100,8 +106,12 @@ export async function startSupervisor(options: SupervisorOptions): Promise<Super
       readings,
       probes: {
         contentType: Registry.PROMETHEUS_CONTENT_TYPE,
-        metrics: async () => metricsOf(await ask('metrics'), own),
-        unreadiness: async () => (isStopping ? 'shutting down' : unreadinessOf(await ask('readiness'))),
+        metrics: async () => {
+          const beside = await metrics.registry.getMetricsAsJSON()
+          const all = await workerMetrics.read(living(), worker => metricsOf(worker, clock), beside)
+          return `${all}\n${await own.metrics()}`
+        },
+        unreadiness: async () => (isStopping ? 'shutting down' : unreadinessOf(living(), clock)),
       },
       async stop() {
         await readings.close()
@@ -156,29 +166,17 @@ function refuseTakenAddress({ host, port }: Listener): void {
   ).stop(true)
 }
 
-async function askAll(
-  seats: readonly Seat[],
-  question: WorkerQuestion,
-  clock: Clock,
-): Promise<WorkerMessage[]> {
-  const answers = await Promise.all(seats.map(({ worker }) => worker?.ask(question, ANSWER_MS, clock)))
-  return answers.filter(answer => answer !== undefined)
-}
-
 /** The deployment is ready as long as one of its workers is: the kernel gives it the connections of those that died. */
-function unreadinessOf(answers: readonly WorkerMessage[]): string | undefined {
-  const reasons = answers.flatMap(answer => (answer.type === 'readiness' ? [answer.reason] : []))
+async function unreadinessOf(workers: readonly WorkerProcess[], clock: Clock): Promise<string | undefined> {
+  const answers = await Promise.all(workers.map(worker => worker.ask('readiness', ANSWER_MS, clock)))
+  const reasons = answers.flatMap(answer => (answer?.type === 'readiness' ? [answer.reason] : []))
   if (reasons.length === 0) return 'no worker answers'
   return reasons.includes(null) ? undefined : (reasons[0] ?? undefined)
 }
 
-/** The readings of all workers as one, by each metric's own rule (the sum, unless it names another), and our own. */
-async function metricsOf(answers: readonly WorkerMessage[], own: Registry): Promise<string> {
-  const readings: MetricReading[][] = answers.flatMap(answer =>
-    answer.type === 'metrics' ? [answer.metrics] : [],
-  )
-  const all = AggregatorRegistry.aggregate(readings)
-  return `${await all.metrics()}\n${await own.metrics()}`
+async function metricsOf(worker: WorkerProcess, clock: Clock): Promise<MetricReading[] | undefined> {
+  const answer = await worker.ask('metrics', ANSWER_MS, clock)
+  return answer?.type === 'metrics' ? answer.metrics : undefined
 }
 
 function ownRegistry(workers: () => number, restarts: () => number): Registry {

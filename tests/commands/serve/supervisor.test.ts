@@ -110,6 +110,8 @@ describe('two workers on the embedded default with Redis', () => {
     await until(async () => (await metric(server, 'tollgate_worker_restarts_total')) === 1)
     await until(async () => (await metric(server, 'tollgate_workers')) === 2)
     expect(workersOf(server)).toContain(survivor)
+    // What it had counted is counted: a sum that fell would be read as one that began anew.
+    expect(await metric(server, 'tollgate_exchanges_total{')).toBe(40)
     expect((await post(server, key)).status).toBe(200)
   }, 120_000)
 
