@@ -4,7 +4,7 @@ import { startConsole } from '@/commands/serve/console.ts'
 import { firstStart, welcomeTo } from '@/commands/serve/first-start.ts'
 import { greet } from '@/commands/serve/greeting.ts'
 import { bindOps } from '@/commands/serve/listeners.ts'
-import { applyAgain, applyAtStart, warnOfJump } from '@/commands/serve/operator-file.ts'
+import { applierOf, applyAtStart, warnOfJump } from '@/commands/serve/operator-file.ts'
 import { type RunningServer, startServer } from '@/commands/serve/server.ts'
 import { type Supervisor, startSupervisor } from '@/commands/serve/supervisor.ts'
 import { reportTo, untilDismissed, type WorkerOrder, workerOrder } from '@/commands/serve/worker.ts'
@@ -87,7 +87,8 @@ async function serve({ settings, io, log, metrics }: Serving): Promise<void> {
     const secretBox = await openSecretBox(database, settings)
     const operatorFile = { path: file, database, secretBox, env: io.env, log }
     await applyAtStart(operatorFile)
-    onHangup(() => void applyAgain(operatorFile))
+    const applyAgain = applierOf(operatorFile)
+    onHangup(() => void applyAgain())
     const isNew = await firstStart(database, secretBox, settings, io.env, jump => warnOfJump(log, jump))
     const server =
       settings.workers > 1

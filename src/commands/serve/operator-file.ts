@@ -30,8 +30,17 @@ export async function applyAtStart({
   if (applied.currencyChange !== undefined) log.warn(describeCurrencyChange(applied.currencyChange))
 }
 
-/** Applies it once more, while the gateway serves: what is wrong with it changes nothing. */
-export async function applyAgain(options: OperatorFileOptions): Promise<void> {
+/** Applies it once more with each call, while the gateway serves, one after the other: the last is what holds. */
+export function applierOf(options: OperatorFileOptions): () => Promise<void> {
+  let last = Promise.resolve()
+  return () => {
+    last = last.then(() => applyAgain(options))
+    return last
+  }
+}
+
+/** What is wrong with it changes nothing. */
+async function applyAgain(options: OperatorFileOptions): Promise<void> {
   const { path: file, log } = options
   if (file === undefined) return log.info('there is no configuration file that could be applied again')
   try {

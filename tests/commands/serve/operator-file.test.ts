@@ -1,0 +1,51 @@
+import { afterAll, expect, test } from 'bun:test'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { testDatabase } from '#tests/support/stores/database.ts'
+import { until } from '#tests/support/upstreams/upstream.ts'
+import { applyPath } from '@/commands/apply.ts'
+import { applierOf } from '@/commands/serve/operator-file.ts'
+import { lockCatalog } from '@/routing/catalog/store.ts'
+import { secretBox } from '@/secrets/secret-box.ts'
+import { createLog } from '@/telemetry/log.ts'
+
+const database = await testDatabase()
+const directory = mkdtempSync(join(tmpdir(), 'tollgate-operator-file-'))
+afterAll(async () => {
+  rmSync(directory, { recursive: true })
+  await database.close()
+})
+
+const box = secretBox('a secret of at least thirty-two bytes')
+const path = join(directory, 'tollgate.yaml')
+const isWaited = async () =>
+  (
+    await database.sql`
+      select 1 from pg_locks join pg_database on pg_database.oid = pg_locks.database
+      where locktype = 'advisory' and not granted and datname = current_database()`
+  ).length > 0
+
+test('a file that is to be applied again waits for the one before, and is told of after it', async () => {
+  const lines: string[] = []
+  const log = createLog({ level: 'info', format: 'json' }, { write: line => lines.push(line) })
+  const apply = applierOf({ path, database, secretBox: box, env: {}, log })
+  await Bun.write(path, 'currency: EUR\n')
+  const applied: Promise<void>[] = []
+  await database.orm.transaction(async tx => {
+    await lockCatalog(tx)
+    applied.push(apply())
+    await until(isWaited)
+    await Bun.write(path, 'currency: euro\n')
+    applied.push(apply())
+    // The same once more and not in turn, so that the one before would have come to its end as well.
+    await applyPath(database, box, path, {}, { prune: false, dryRun: true }).catch(() => undefined)
+    expect(lines).toEqual([])
+  })
+  await Promise.all(applied)
+  const told = lines.map(line => JSON.parse(line)['msg'])
+  expect(told.slice(-2)).toEqual([
+    'the configuration was applied again',
+    'the configuration could not be applied: nothing has changed',
+  ])
+})
