@@ -3,23 +3,28 @@ import { BROWSER_TIMEOUT_MS, HAS_BROWSER, type Visitor } from '#tests/support/br
 import { excessOf, hiddenColumns } from './faults.ts'
 import { FURNISHED_MODEL, furnish } from './furnish.ts'
 import { administratorPlaces, HOLDER_PLACES } from './places.ts'
-import { becomeOwner, goTo, openStage, type Stage } from './stage.ts'
+import { becomeOwner, createKey, goTo, openStage, type Stage } from './stage.ts'
 
 /** As long as the API takes them, from right to left and then in one word; markup in them is text. */
 const NAME = `${'אבג'.repeat(20)} <img src=x onerror=alert(1)> ${'W'.repeat(100)}`
 /** No word of it can be broken between two letters by a browser that is not told to. */
 const EMAIL = `${'somebody'.repeat(7)}@${'department.'.repeat(9)}example.com`
+const WORD = 'W'.repeat(200)
 const NAMING = new Set([
   'overview',
   'keys',
   'requests',
+  'billing',
   'models',
   'settings',
   'all-requests',
   'accounts',
   'account',
   'users',
+  'channels',
+  'models-and-prices',
   'model',
+  'audit-log',
 ])
 const WIDTHS = [1280, 768, 375]
 
@@ -33,12 +38,29 @@ describe.skipIf(!HAS_BROWSER)('names of models, keys and users', () => {
     owner = await stage.visitor()
     await becomeOwner(owner, stage)
     ;({ accountId } = await furnish(stage, owner))
-    await stage.database.sql`update api_key set name = ${NAME}`
+    await send('channels', {
+      name: WORD,
+      format: 'openai-responses',
+      base_url: stage.simulator.url,
+      api_keys: [],
+    })
+    await send('models', { id: WORD, channels: [{ channel: WORD }], prices: { input: '1', output: '1' } })
+    await send(`accounts/${accountId}/models`, { models: [WORD] }, 'PUT')
+    await send(`accounts/${accountId}/credit`, { amount: '1000000', reason: WORD })
+    await stage.database.sql`update api_key set name = ${WORD}, requests_per_minute = 100`
+    await createKey(owner, 'another')
+    await stage.database.sql`update api_key set name = ${NAME} where name = 'another'`
     await stage.database.sql`update model set display_name = ${NAME}`
     await stage.database.sql`update account set email = ${EMAIL}`
     await stage.database.sql`update console_user set email = ${EMAIL}`
   }, BROWSER_TIMEOUT_MS)
   afterAll(() => stage?.close(), BROWSER_TIMEOUT_MS)
+
+  async function send(path: string, body: object, method = 'POST'): Promise<void> {
+    const headers = { origin: stage.consoleUrl }
+    const answer = await owner.page.request.fetch(`/api/admin/${path}`, { method, data: body, headers })
+    expect(`${path}: ${answer.status()}`).toBe(`${path}: 200`)
+  }
 
   test(
     'however long, make no page wider than its screen, push no column out of a table, and are never read as markup',
@@ -65,6 +87,26 @@ describe.skipIf(!HAS_BROWSER)('names of models, keys and users', () => {
       if ((await page.evaluate<number>(cut)) > 0) wide.push('closing: words beyond the edge of the dialog')
       expect(wide).toEqual([])
       expect(owner.faults).toEqual([])
+    },
+    BROWSER_TIMEOUT_MS,
+  )
+
+  test(
+    'of a million, an amount stands in one line wherever it is large',
+    async () => {
+      const { page } = owner
+      const broken: string[] = []
+      for (const place of ['/', '/billing', `/admin/accounts/${accountId}`]) {
+        await page.goto(place)
+        await page.getByText('$1,000,00').first().waitFor()
+        for (const width of [1440, ...WIDTHS, 360]) {
+          await page.setViewportSize({ width, height: 800 })
+          const amounts = '[...document.querySelectorAll(".figure dd .number")]'
+          const parts = await page.evaluate<number[]>(`${amounts}.map(one => one.getClientRects().length)`)
+          if (parts.some(count => count !== 1)) broken.push(`${place} at ${width}`)
+        }
+      }
+      expect(broken).toEqual([])
     },
     BROWSER_TIMEOUT_MS,
   )

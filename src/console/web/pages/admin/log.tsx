@@ -63,7 +63,7 @@ const COLUMNS: readonly Column<Act>[] = [
   { label: 'Act', kind: 'primary-cell', cell: act => actName(act.action) },
   { label: 'Done to', cell: act => act.target },
   { label: 'By', cell: act => act.email || <span class="soft">the command line</span> },
-  { label: 'From', cell: act => act.ip ?? <span class="soft">here</span> },
+  { label: 'From', kind: 'nowrap', cell: act => act.ip ?? <span class="soft">here</span> },
   { label: 'Time', kind: 'nowrap', cell: act => <When iso={act.at} /> },
   {
     label: 'Change',
