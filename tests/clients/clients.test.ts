@@ -1,5 +1,5 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
-import { startTestGateway, type TestGateway } from '#tests/support/gateway/gateway.ts'
+import { beforeEach, describe, expect, test } from 'bun:test'
+import { fileGateway } from '#tests/support/gateway/file-gateway.ts'
 import { asArray, asObject, type JsonObject, parseObject } from '@/json/json.ts'
 import {
   askingFor,
@@ -15,26 +15,21 @@ import {
 const UPSTREAMS = ['chat', 'responses', 'functions', 'messages', 'gemini', 'gemini3'] as const
 type Upstream = (typeof UPSTREAMS)[number]
 
-let gateway: TestGateway
-
-beforeAll(async () => {
-  gateway = await startTestGateway({
-    models: ['echo', 'tool', 'reason+tool']
-      .map(
-        name =>
-          `  - { id: "gemini3/${name}", channels: [{ channel: gemini, model: "gemini-3-pro/${name}" }], prices: { input: 1, output: 2 } }`,
-      )
-      .join('\n'),
-  })
-  await gateway.apply(`
+const gateway = await fileGateway({
+  models: ['echo', 'tool', 'reason+tool']
+    .map(
+      name =>
+        `  - { id: "gemini3/${name}", channels: [{ channel: gemini, model: "gemini-3-pro/${name}" }], prices: { input: 1, output: 2 } }`,
+    )
+    .join('\n'),
+})
+await gateway.apply(`
 channels:
   - { name: functions, format: openai-responses, base_url: "${gateway.simulator.url}", api_keys: ["k"], function_tools_only: true, allow_private: true }
 models:
   - { id: "functions/tool", channels: [{ channel: functions, model: "tool" }], prices: { input: 1, output: 2 } }
   - { id: "functions/reason+tool", channels: [{ channel: functions, model: "reason+tool" }], prices: { input: 1, output: 2 } }
 `)
-}, 60_000)
-afterAll(() => gateway.close())
 beforeEach(() => gateway.simulator.simulator.recordings.clear())
 
 interface Exchange {

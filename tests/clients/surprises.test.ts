@@ -1,17 +1,13 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { describe, expect, test } from 'bun:test'
 import Anthropic from '@anthropic-ai/sdk'
-import { startTestGateway, type TestGateway, UPSTREAMS } from '#tests/support/gateway/gateway.ts'
+import { fileGateway } from '#tests/support/gateway/file-gateway.ts'
+import { UPSTREAMS } from '#tests/support/gateway/gateway.ts'
 import { asArray, asObject, type JsonObject, parseObject } from '@/json/json.ts'
 import { askingFor, eventsOf, readCase } from './case.ts'
 
 /** What clients do that breaks gateways. */
 
-let gateway: TestGateway
-
-beforeAll(async () => {
-  gateway = await startTestGateway()
-}, 60_000)
-afterAll(() => gateway.close())
+const gateway = await fileGateway()
 
 function post(path: string, body: JsonObject, headers: Record<string, string> = {}): Promise<Response> {
   return gateway.post(path, body, { headers })

@@ -1,37 +1,26 @@
-import { afterAll, beforeAll, expect, test } from 'bun:test'
-import { startTestConsole, type TestConsole, type Visitor } from '#tests/support/gateway/console.ts'
-import { startTestGateway, type TestGateway } from '#tests/support/gateway/gateway.ts'
+import { expect, test } from 'bun:test'
+import { fileConsole } from '#tests/support/gateway/file-gateway.ts'
 import { least, msOf } from '#tests/support/least.ts'
 import { addUpUsage } from '@/console/requests/usage-totals.ts'
 
 const ROWS = 100_000
-let gateway: TestGateway
-let site: TestConsole
-let owner: Visitor
 
-beforeAll(async () => {
-  gateway = await startTestGateway()
-  site = await startTestConsole(gateway)
-  owner = await site.signUp('owner@example.com', 'owner')
-  const { key } = await site.call(owner, 'POST /api/keys', { body: { name: 'k' } })
-  // The last 30 days, evenly; ids as requests have them.
-  await gateway.database.sql`
-    insert into exchange (id, account_id, key_id, model, channel, surface, streamed, input_uncached, output_text,
-      usage_source, cost_nano, cost_pico, status, end_state, started_at, total_ms, attempts, stored_at)
-    select encode(set_bit(set_bit(overlay(uuid_send(gen_random_uuid()) placing substring(
-        int8send(floor(extract(epoch from at) * 1000)::bigint) from 3) from 1 for 6), 52, 1), 53, 1), 'hex')::uuid,
-      ${owner.accountId}::bigint, ${key.id}::bigint, 'model-' || n % 30, 'chat', 'chat', true, 100, 50, 'reported',
-      1000 + n, (1000 + n) * 1000, case when n % 50 = 0 then 429 else 200 end,
-      case when n % 50 = 0 then 'refused' else 'complete' end, at, 900, 1, at
-    from generate_series(1, ${ROWS}::integer) n, lateral (select now() - n * interval '25 seconds' as at) t`
-  await gateway.database.sql`analyze exchange`
-  // As a deployment has that has run those days.
-  await addUpUsage(gateway.database)
-}, 120_000)
-afterAll(async () => {
-  await site.stop()
-  await gateway.close()
-})
+const { gateway, site } = await fileConsole()
+const owner = await site.signUp('owner@example.com', 'owner')
+const { key } = await site.call(owner, 'POST /api/keys', { body: { name: 'k' } })
+// The last 30 days, evenly; ids as requests have them.
+await gateway.database.sql`
+  insert into exchange (id, account_id, key_id, model, channel, surface, streamed, input_uncached, output_text,
+    usage_source, cost_nano, cost_pico, status, end_state, started_at, total_ms, attempts, stored_at)
+  select encode(set_bit(set_bit(overlay(uuid_send(gen_random_uuid()) placing substring(
+      int8send(floor(extract(epoch from at) * 1000)::bigint) from 3) from 1 for 6), 52, 1), 53, 1), 'hex')::uuid,
+    ${owner.accountId}::bigint, ${key.id}::bigint, 'model-' || n % 30, 'chat', 'chat', true, 100, 50, 'reported',
+    1000 + n, (1000 + n) * 1000, case when n % 50 = 0 then 429 else 200 end,
+    case when n % 50 = 0 then 'refused' else 'complete' end, at, 900, 1, at
+  from generate_series(1, ${ROWS}::integer) n, lateral (select now() - n * interval '25 seconds' as at) t`
+await gateway.database.sql`analyze exchange`
+// As a deployment has that has run those days.
+await addUpUsage(gateway.database)
 
 test.each([
   ['GET /api/overview', {}],

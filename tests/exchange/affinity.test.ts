@@ -1,21 +1,16 @@
-import { afterAll, beforeAll, expect, test } from 'bun:test'
-import { startTestGateway, type TestGateway } from '#tests/support/gateway/gateway.ts'
+import { expect, test } from 'bun:test'
+import { fileGateway } from '#tests/support/gateway/file-gateway.ts'
 import { asString, parseObject } from '@/json/json.ts'
 
-let gateway: TestGateway
-
-beforeAll(async () => {
-  gateway = await startTestGateway()
-  const { url } = gateway.simulator
-  const names = ['one', 'two', 'three']
-  await gateway.apply(`operator_headers: true
+const gateway = await fileGateway()
+const { url } = gateway.simulator
+const names = ['one', 'two', 'three']
+await gateway.apply(`operator_headers: true
 channels:
 ${names.map(name => `  - { name: ${name}, format: openai-responses, base_url: "${url}", api_keys: ["upstream-key-${name}"], allow_private: true }`).join('\n')}
 models:
   - { id: talk, channels: [${names.map(name => `{ channel: ${name}, model: echo }`).join(', ')}], prices: { input: 1, output: 2 } }
 `)
-})
-afterAll(() => gateway.close())
 
 async function ask(path: string, body: object): Promise<{ channel: string | null; id: string | undefined }> {
   const response = await gateway.post(path, { model: 'talk', ...body })

@@ -1,14 +1,10 @@
-import { afterAll, beforeAll, beforeEach, expect, test } from 'bun:test'
-import { startTestGateway, type TestGateway } from '#tests/support/gateway/gateway.ts'
-import { START_MS } from '#tests/surfaces/calls.ts'
+import { beforeEach, expect, test } from 'bun:test'
+import { fileGateway } from '#tests/support/gateway/file-gateway.ts'
 
 /** A channel's `cache_prompts`: who pays how much for the second turn of a conversation. */
 
-let gateway: TestGateway
-
-beforeAll(async () => {
-  gateway = await startTestGateway({})
-  await gateway.apply(`
+const gateway = await fileGateway()
+await gateway.apply(`
 channels:
   - { name: keeping, format: anthropic-messages, base_url: "${gateway.simulator.url}", api_keys: ["k"], cache_prompts: true, allow_private: true }
   - { name: anew, format: anthropic-messages, base_url: "${gateway.simulator.url}", api_keys: ["k"], cache_prompts: true, function_tools_only: true, allow_private: true }
@@ -16,8 +12,6 @@ models:
   - { id: kept, channels: [{ channel: keeping, model: echo }], prices: { input: 1, output: 2 } }
   - { id: anew, channels: [{ channel: anew, model: echo }], prices: { input: 1, output: 2 } }
 `)
-}, START_MS)
-afterAll(() => gateway.close())
 beforeEach(() => gateway.simulator.simulator.recordings.clear())
 
 const RULES = 'Always answer in one word. '.repeat(20)

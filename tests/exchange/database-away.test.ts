@@ -1,11 +1,7 @@
-import { afterAll, beforeAll, expect, test } from 'bun:test'
-import { startTestGateway, type TestGateway } from '#tests/support/gateway/gateway.ts'
+import { expect, test } from 'bun:test'
+import { fileGateway } from '#tests/support/gateway/file-gateway.ts'
 
-let gateway: TestGateway
-beforeAll(async () => {
-  gateway = await startTestGateway()
-})
-afterAll(() => gateway.close())
+const gateway = await fileGateway()
 
 const CALLS = [
   ['/v1/chat/completions', { model: 'chat/echo', messages: [{ role: 'user', content: 'hi' }] }],

@@ -1,15 +1,11 @@
-import { afterAll, beforeAll, beforeEach, expect, test } from 'bun:test'
-import { startTestGateway, type TestGateway } from '#tests/support/gateway/gateway.ts'
-import { START_MS } from '#tests/surfaces/calls.ts'
+import { beforeEach, expect, test } from 'bun:test'
+import { fileGateway } from '#tests/support/gateway/file-gateway.ts'
 
 /** A channel's `reasoning_field`: where an upstream gets what it thought before it called a tool. */
 
-let gateway: TestGateway
-
-beforeAll(async () => {
-  gateway = await startTestGateway({})
-  const channel = `format: openai-chat-completions, base_url: "${gateway.simulator.url}", api_keys: ["k"], allow_private: true`
-  await gateway.apply(`
+const gateway = await fileGateway()
+const channel = `format: openai-chat-completions, base_url: "${gateway.simulator.url}", api_keys: ["k"], allow_private: true`
+await gateway.apply(`
 channels:
   - { name: vllm, ${channel}, reasoning_field: reasoning }
   - { name: unknown, ${channel} }
@@ -17,8 +13,6 @@ models:
   - { id: vllm, channels: [{ channel: vllm, model: echo }], prices: { input: 1, output: 2 } }
   - { id: unknown, channels: [{ channel: unknown, model: echo }], prices: { input: 1, output: 2 } }
 `)
-}, START_MS)
-afterAll(() => gateway.close())
 beforeEach(() => gateway.simulator.simulator.recordings.clear())
 
 const called = { id: 'call_1', type: 'function', function: { name: 'look', arguments: '{}' } }

@@ -1,15 +1,10 @@
-import { afterAll, beforeAll, expect, test } from 'bun:test'
-import { startTestGateway, type TestGateway } from '#tests/support/gateway/gateway.ts'
+import { expect, test } from 'bun:test'
+import { fileGateway } from '#tests/support/gateway/file-gateway.ts'
 import type { Overload } from '@/limits/load.ts'
 
-let gateway: TestGateway
-
-beforeAll(async () => {
-  gateway = await startTestGateway({
-    models: `  - { id: paced, channels: [{ channel: chat, model: "pace-20+long-20" }] }`,
-  })
+const gateway = await fileGateway({
+  models: `  - { id: paced, channels: [{ channel: chat, model: "pace-20+long-20" }] }`,
 })
-afterAll(() => gateway.close())
 
 /** Runs `work` in a process that has more to do than it can. */
 async function overloaded<Result>(

@@ -1,12 +1,11 @@
-import { afterAll, describe, expect, test } from 'bun:test'
+import { describe, expect, test } from 'bun:test'
 import Anthropic from '@anthropic-ai/sdk'
 import type { MessageParam } from '@anthropic-ai/sdk/resources/messages'
-import { startTestGateway } from '#tests/support/gateway/gateway.ts'
+import { fileGateway } from '#tests/support/gateway/file-gateway.ts'
 import { rejectionOf } from './rejection.ts'
 import { WEATHER, WEATHER_INPUT } from './weather.ts'
 
-const gateway = await startTestGateway()
-afterAll(() => gateway.close())
+const gateway = await fileGateway()
 
 const clientWith = (apiKey: string) => new Anthropic({ apiKey, baseURL: gateway.url, maxRetries: 0 })
 const client = clientWith(gateway.key)

@@ -1,11 +1,10 @@
-import { afterAll, describe, expect, test } from 'bun:test'
+import { describe, expect, test } from 'bun:test'
 import { ApiError, type Content, type GenerateContentResponse, GoogleGenAI } from '@google/genai'
-import { startTestGateway } from '#tests/support/gateway/gateway.ts'
+import { fileGateway } from '#tests/support/gateway/file-gateway.ts'
 import { rejectionOf } from './rejection.ts'
 import { WEATHER, WEATHER_INPUT } from './weather.ts'
 
-const gateway = await startTestGateway()
-afterAll(() => gateway.close())
+const gateway = await fileGateway()
 
 const clientWith = (apiKey: string, apiVersion: string | undefined) =>
   new GoogleGenAI({

@@ -1,13 +1,12 @@
-import { afterAll, describe, expect, test } from 'bun:test'
+import { describe, expect, test } from 'bun:test'
 import OpenAI from 'openai'
 import type { ChatCompletionMessageParam } from 'openai/resources/chat/completions'
 import type { ResponseInputItem } from 'openai/resources/responses/responses'
-import { startTestGateway } from '#tests/support/gateway/gateway.ts'
+import { fileGateway } from '#tests/support/gateway/file-gateway.ts'
 import { rejectionOf } from './rejection.ts'
 import { WEATHER, WEATHER_INPUT } from './weather.ts'
 
-const gateway = await startTestGateway()
-afterAll(() => gateway.close())
+const gateway = await fileGateway()
 
 const clientWith = (apiKey: string) =>
   new OpenAI({ apiKey, baseURL: new URL('/v1', gateway.url).href, maxRetries: 0 })

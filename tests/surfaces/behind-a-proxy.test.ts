@@ -1,16 +1,11 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { startTestGateway, type TestGateway } from '#tests/support/gateway/gateway.ts'
-import { call, readError, START_MS } from './calls.ts'
+import { describe, expect, test } from 'bun:test'
+import { fileGateway } from '#tests/support/gateway/file-gateway.ts'
+import { call, readError } from './calls.ts'
 
-let gateway: TestGateway
-let key: string
-beforeAll(async () => {
-  gateway = await startTestGateway({ trustedProxies: ['127.0.0.0/8', '::1'] })
-  const { accountId } = gateway
-  const allowIps = ['192.0.2.0/24']
-  key = (await gateway.keys.createKey({ accountId, name: 'office', allowIps })).key
-}, START_MS)
-afterAll(() => gateway.close())
+const gateway = await fileGateway({ trustedProxies: ['127.0.0.0/8', '::1'] })
+const { accountId } = gateway
+const allowIps = ['192.0.2.0/24']
+const key = (await gateway.keys.createKey({ accountId, name: 'office', allowIps })).key
 
 const ALLOWED = '203.0.113.5, 192.0.2.9'
 const FORGED = '192.0.2.9, 203.0.113.5'

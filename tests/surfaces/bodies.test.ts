@@ -1,21 +1,17 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { describe, expect, test } from 'bun:test'
 import * as zlib from 'node:zlib'
-import { startTestGateway, type TestGateway } from '#tests/support/gateway/gateway.ts'
-import { CALLS, call, readError, type Sent, START_MS, SURFACES, type Surface } from './calls.ts'
+import { fileGateway } from '#tests/support/gateway/file-gateway.ts'
+import { CALLS, call, readError, type Sent, SURFACES, type Surface } from './calls.ts'
 
 const MAX_BODY_BYTES = 200_000
 
-let gateway: TestGateway
-beforeAll(async () => {
-  gateway = await startTestGateway({
-    maxBodyBytes: MAX_BODY_BYTES,
-    models: `
+const gateway = await fileGateway({
+  maxBodyBytes: MAX_BODY_BYTES,
+  models: `
   - { id: "chat-only", surfaces: [chat], channels: [{ channel: chat, model: "echo" }] }
   - { id: "no-chat", surfaces: [responses, messages, gemini], channels: [{ channel: messages, model: "echo" }] }
   - { id: "embedder", channels: [{ channel: chat, model: "echo" }], prices: { input: 0.02 } }`,
-  })
-}, START_MS)
-afterAll(() => gateway.close())
+})
 
 function bodyOf(surface: Surface): string {
   return JSON.stringify(CALLS[surface].body(`${surface}/echo`))

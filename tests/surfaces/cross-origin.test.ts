@@ -1,15 +1,11 @@
-import { afterAll, beforeAll, expect, test } from 'bun:test'
-import { startTestGateway, type TestGateway } from '#tests/support/gateway/gateway.ts'
+import { expect, test } from 'bun:test'
+import { fileGateway } from '#tests/support/gateway/file-gateway.ts'
 import { CrossOrigin } from '@/surfaces/cross-origin.ts'
-import { CALLS, call, START_MS, SURFACES } from './calls.ts'
+import { CALLS, call, SURFACES } from './calls.ts'
 
 const APP = 'app://obsidian.md'
 
-let gateway: TestGateway
-beforeAll(async () => {
-  gateway = await startTestGateway({ corsOrigins: ['https://a.example', APP] })
-}, START_MS)
-afterAll(() => gateway.close())
+const gateway = await fileGateway({ corsOrigins: ['https://a.example', APP] })
 
 /** What a browser asks for a page that would use an official SDK. */
 function preflight(path: string, origin: string): Request {

@@ -1,18 +1,14 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { startTestGateway, type TestGateway } from '#tests/support/gateway/gateway.ts'
+import { describe, expect, test } from 'bun:test'
+import { fileGateway } from '#tests/support/gateway/file-gateway.ts'
 import { until } from '#tests/support/upstreams/upstream.ts'
 import { mintKey } from '@/accounts/api-key.ts'
-import { CALLS, call, readError, START_MS, SURFACES, type Surface } from './calls.ts'
+import { CALLS, call, readError, SURFACES, type Surface } from './calls.ts'
 
-let gateway: TestGateway
-beforeAll(async () => {
-  gateway = await startTestGateway({
-    models: `
+const gateway = await fileGateway({
+  models: `
   - { id: "granted", aliases: [granted-alias], enabled_by_default: false, channels: [{ channel: chat, model: "echo" }] }
   - { id: "secret", enabled_by_default: false, channels: [{ channel: chat, model: "echo" }] }`,
-  })
-}, START_MS)
-afterAll(() => gateway.close())
+})
 
 const UNKNOWN_KEY = mintKey().key
 

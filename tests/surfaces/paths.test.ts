@@ -1,13 +1,9 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { describe, expect, test } from 'bun:test'
 import { connect } from 'node:net'
-import { startTestGateway, type TestGateway } from '#tests/support/gateway/gateway.ts'
-import { CALLS, readError, START_MS, SURFACES, type Surface } from './calls.ts'
+import { fileGateway } from '#tests/support/gateway/file-gateway.ts'
+import { CALLS, readError, SURFACES, type Surface } from './calls.ts'
 
-let gateway: TestGateway
-beforeAll(async () => {
-  gateway = await startTestGateway({ responsesWebSocket: false })
-}, START_MS)
-afterAll(() => gateway.close())
+const gateway = await fileGateway({ responsesWebSocket: false })
 
 /** An answer as its bytes say it. */
 interface RawAnswer {

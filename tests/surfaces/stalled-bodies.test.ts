@@ -1,27 +1,23 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { describe, expect, test } from 'bun:test'
 import { connect, type Socket } from 'node:net'
-import { startTestGateway, type TestGateway } from '#tests/support/gateway/gateway.ts'
+import { fileGateway } from '#tests/support/gateway/file-gateway.ts'
 import { type ManualClock, manualClock } from '#tests/support/manual-clock.ts'
 import { until } from '#tests/support/upstreams/upstream.ts'
 import { serveApiHost } from '@/surfaces/api-host.ts'
-import { CALLS, readError, START_MS, SURFACES } from './calls.ts'
+import { CALLS, readError, SURFACES } from './calls.ts'
 
 const MB = 1024 * 1024
 
 const clock: ManualClock = manualClock()
-let gateway: TestGateway
 /** How often the gateway began to wait for something. */
 let waits = 0
-beforeAll(async () => {
-  gateway = await startTestGateway({ clock })
-  const { deadlines } = gateway.server.gateway
-  const after = deadlines.after.bind(deadlines)
-  deadlines.after = (ms, task) => {
-    waits += 1
-    return after(ms, task)
-  }
-}, START_MS)
-afterAll(() => gateway.close())
+const gateway = await fileGateway({ clock })
+const { deadlines } = gateway.server.gateway
+const after = deadlines.after.bind(deadlines)
+deadlines.after = (ms, task) => {
+  waits += 1
+  return after(ms, task)
+}
 
 /** A caller who writes when the test says so. */
 interface SlowCaller {

@@ -1,16 +1,16 @@
-import { afterAll, expect, test } from 'bun:test'
+import { expect, test } from 'bun:test'
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { endedRecord } from '#tests/support/ended-record.ts'
-import { startNeighbour, startTestGateway } from '#tests/support/gateway/gateway.ts'
+import { fileGateway } from '#tests/support/gateway/file-gateway.ts'
+import { startNeighbour } from '#tests/support/gateway/gateway.ts'
 import { manualClock } from '#tests/support/manual-clock.ts'
 import { openExchangeNotes } from '@/exchange/exchange-notes.ts'
 import { ExchangeWriter } from '@/exchange/exchange-store.ts'
 import { createLog } from '@/telemetry/log.ts'
 
-const gateway = await startTestGateway()
-afterAll(() => gateway.close())
+const gateway = await fileGateway()
 
 const ask = (url: string) =>
   fetch(`${url}/v1/chat/completions`, {

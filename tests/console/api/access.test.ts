@@ -1,13 +1,7 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { describe, expect, test } from 'bun:test'
 import { Value } from '@sinclair/typebox/value'
-import {
-  PASSWORD,
-  type RouteName,
-  startTestConsole,
-  type TestConsole,
-  type Visitor,
-} from '#tests/support/gateway/console.ts'
-import { startTestGateway, type TestGateway } from '#tests/support/gateway/gateway.ts'
+import { PASSWORD, type RouteName, type Visitor } from '#tests/support/gateway/console.ts'
+import { fileConsole } from '#tests/support/gateway/file-gateway.ts'
 import { consoleRoutes } from '@/console/api/contract/api.ts'
 import type { RouteContract } from '@/console/api/contract/route.ts'
 import { createConsoleApi } from '@/console/console.ts'
@@ -115,34 +109,21 @@ const TABLE: Record<RouteName, 'anyone' | 'holder' | 'reader' | 'admin' | 'owner
 const ROUTES = Object.entries(TABLE).map(([name, access]) => ({ name: name as RouteName, access }))
 const RANKS = { anyone: 0, holder: 1, reader: 2, admin: 3, owner: 4 }
 
-let gateway: TestGateway
-let site: TestConsole
-let owner: Visitor
-let victim: Visitor
-let victimKeyId: number
-let victimRequest: string
 const visitors = new Map<string, Visitor | undefined>()
 
-beforeAll(async () => {
-  gateway = await startTestGateway()
-  site = await startTestConsole(gateway)
-  owner = await site.signUp('first-owner@example.com', 'owner')
-  victim = await site.signUp('victim@example.com')
-  const { key, secret } = await site.call(victim, 'POST /api/keys', { body: { name: 'key-of-the-victim' } })
-  victimKeyId = key.id
-  const answer = await gateway.post(
-    '/v1/chat/completions',
-    '{"model":"chat/echo","messages":[{"role":"user","content":"mine"}]}',
-    { key: secret },
-  )
-  victimRequest = answer.headers.get('x-request-id') ?? ''
-  await answer.text()
-  await gateway.server.flush()
-})
-afterAll(async () => {
-  await site.stop()
-  await gateway.close()
-})
+const { gateway, site } = await fileConsole()
+const owner = await site.signUp('first-owner@example.com', 'owner')
+let victim = await site.signUp('victim@example.com')
+const { key, secret } = await site.call(victim, 'POST /api/keys', { body: { name: 'key-of-the-victim' } })
+const victimKeyId = key.id
+const answer = await gateway.post(
+  '/v1/chat/completions',
+  '{"model":"chat/echo","messages":[{"role":"user","content":"mine"}]}',
+  { key: secret },
+)
+const victimRequest = answer.headers.get('x-request-id') ?? ''
+await answer.text()
+await gateway.server.flush()
 
 /** A request that gets as far as the handler, or to the check of its body at the latest. */
 function inputOf(name: RouteName, ids: { id: number | string; name?: string }): object {

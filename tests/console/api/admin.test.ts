@@ -1,33 +1,15 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import {
-  PASSWORD,
-  type RouteName,
-  startTestConsole,
-  type TestConsole,
-  type Visitor,
-} from '#tests/support/gateway/console.ts'
-import { startTestGateway, type TestGateway } from '#tests/support/gateway/gateway.ts'
+import { describe, expect, test } from 'bun:test'
+import { PASSWORD, type RouteName } from '#tests/support/gateway/console.ts'
+import { fileConsole } from '#tests/support/gateway/file-gateway.ts'
 import { until } from '#tests/support/upstreams/upstream.ts'
 import { sqlErrorOf } from '@/db/sql-error.ts'
 
 /** Much less than the 30 s for which a key would be believed without being told. */
 const TOLD_WITHIN_MS = 15_000
 
-let gateway: TestGateway
-let site: TestConsole
-let owner: Visitor
-let ada: Visitor
-
-beforeAll(async () => {
-  gateway = await startTestGateway()
-  site = await startTestConsole(gateway)
-  owner = await site.signUp('owner@example.com', 'owner')
-  ada = await site.signUp('ada@example.com')
-})
-afterAll(async () => {
-  await site.stop()
-  await gateway.close()
-})
+const { gateway, site } = await fileConsole()
+const owner = await site.signUp('owner@example.com', 'owner')
+const ada = await site.signUp('ada@example.com')
 
 async function lastAct() {
   const { items } = await site.call(owner, 'GET /api/admin/log', { query: { limit: 1 } })

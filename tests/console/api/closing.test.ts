@@ -1,22 +1,11 @@
-import { afterAll, beforeAll, expect, test } from 'bun:test'
-import { PASSWORD, startTestConsole, type TestConsole, type Visitor } from '#tests/support/gateway/console.ts'
-import { startTestGateway, type TestGateway } from '#tests/support/gateway/gateway.ts'
+import { expect, test } from 'bun:test'
+import { PASSWORD, type Visitor } from '#tests/support/gateway/console.ts'
+import { fileConsole } from '#tests/support/gateway/file-gateway.ts'
 import { until } from '#tests/support/upstreams/upstream.ts'
 import { audit } from '@/ledger/audit.ts'
 
-let gateway: TestGateway
-let site: TestConsole
-let owner: Visitor
-
-beforeAll(async () => {
-  gateway = await startTestGateway()
-  site = await startTestConsole(gateway)
-  owner = await site.signUp('owner@example.com', 'owner')
-})
-afterAll(async () => {
-  await site.stop()
-  await gateway.close()
-})
+const { gateway, site } = await fileConsole()
+const owner = await site.signUp('owner@example.com', 'owner')
 
 const reason = 'as the holder asked'
 

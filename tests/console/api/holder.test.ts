@@ -1,20 +1,8 @@
-import { afterAll, beforeAll, describe, expect, spyOn, test } from 'bun:test'
-import { startTestConsole, type TestConsole, type Visitor } from '#tests/support/gateway/console.ts'
-import { startTestGateway, type TestGateway } from '#tests/support/gateway/gateway.ts'
+import { describe, expect, spyOn, test } from 'bun:test'
+import { fileConsole } from '#tests/support/gateway/file-gateway.ts'
 
-let gateway: TestGateway
-let site: TestConsole
-let ada: Visitor
-
-beforeAll(async () => {
-  gateway = await startTestGateway()
-  site = await startTestConsole(gateway)
-  ada = await site.signUp('ada@example.com')
-})
-afterAll(async () => {
-  await site.stop()
-  await gateway.close()
-})
+const { gateway, site } = await fileConsole()
+const ada = await site.signUp('ada@example.com')
 
 async function ask(key: string, model = 'chat/echo', prompt = 'Hello there'): Promise<string> {
   const response = await gateway.post(

@@ -1,22 +1,10 @@
-import { afterAll, beforeAll, expect, test } from 'bun:test'
-import { PASSWORD, startTestConsole, type TestConsole, type Visitor } from '#tests/support/gateway/console.ts'
-import { startTestGateway, type TestGateway } from '#tests/support/gateway/gateway.ts'
+import { expect, test } from 'bun:test'
+import { PASSWORD } from '#tests/support/gateway/console.ts'
+import { fileConsole } from '#tests/support/gateway/file-gateway.ts'
 
-let gateway: TestGateway
-let site: TestConsole
-let owner: Visitor
-let admin: Visitor
-
-beforeAll(async () => {
-  gateway = await startTestGateway()
-  site = await startTestConsole(gateway)
-  owner = await site.signUp('owner@example.com', 'owner')
-  admin = await site.signUp('admin@example.com', 'admin')
-})
-afterAll(async () => {
-  await site.stop()
-  await gateway.close()
-})
+const { site } = await fileConsole()
+const owner = await site.signUp('owner@example.com', 'owner')
+const admin = await site.signUp('admin@example.com', 'admin')
 
 function accept(url: string) {
   return { body: { token: url.split('#')[1] ?? '', password: 'a good password' } }

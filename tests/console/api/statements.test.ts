@@ -1,28 +1,15 @@
-import { afterAll, beforeAll, expect, test } from 'bun:test'
-import { startTestConsole, type TestConsole, type Visitor } from '#tests/support/gateway/console.ts'
-import { startTestGateway, type TestGateway } from '#tests/support/gateway/gateway.ts'
+import { expect, test } from 'bun:test'
+import type { Visitor } from '#tests/support/gateway/console.ts'
+import { fileConsole } from '#tests/support/gateway/file-gateway.ts'
 import { randomOf } from '#tests/support/streams/fuzz.ts'
 import { readStatements } from '@/console/money/statements.ts'
 import type { ServiceTier } from '@/generation/service-tier.ts'
 import { audit } from '@/ledger/audit.ts'
 
-let gateway: TestGateway
-let site: TestConsole
-let owner: Visitor
-let ada: Visitor
-let keyId: number
-
-beforeAll(async () => {
-  gateway = await startTestGateway()
-  site = await startTestConsole(gateway)
-  owner = await site.signUp('owner@example.com', 'owner')
-  ada = await site.signUp('ada@example.com')
-  keyId = (await site.call(ada, 'POST /api/keys', { body: { name: 'k' } })).key.id
-})
-afterAll(async () => {
-  await site.stop()
-  await gateway.close()
-})
+const { gateway, site } = await fileConsole()
+const owner = await site.signUp('owner@example.com', 'owner')
+const ada = await site.signUp('ada@example.com')
+const keyId = (await site.call(ada, 'POST /api/keys', { body: { name: 'k' } })).key.id
 
 /** A request that began at one moment and was charged at another, as the ledger writes it. */
 async function charged(

@@ -1,31 +1,19 @@
-import { afterAll, beforeAll, expect, test } from 'bun:test'
-import { startTestConsole, type TestConsole, type Visitor } from '#tests/support/gateway/console.ts'
-import { startTestGateway, type TestGateway } from '#tests/support/gateway/gateway.ts'
+import { expect, test } from 'bun:test'
+import { fileConsole } from '#tests/support/gateway/file-gateway.ts'
 import { openPayer } from '#tests/support/gateway/payer.ts'
 import { LARGEST_NANO } from '@/pricing/money.ts'
 
-let gateway: TestGateway
-let site: TestConsole
-let owner: Visitor
-
-beforeAll(async () => {
-  gateway = await startTestGateway()
-  site = await startTestConsole(gateway)
-  owner = await site.signUp('owner@example.com', 'owner')
-  for (const _ of [1, 2]) await openPayer(gateway.database, { creditNano: LARGEST_NANO })
-  const { key } = await site.call(owner, 'POST /api/keys', { body: { name: 'k' } })
-  for (const id of [Bun.randomUUIDv7(), Bun.randomUUIDv7()]) {
-    await gateway.database.sql`
-      insert into exchange (id, account_id, key_id, model, channel, surface, streamed, usage_source, cost_nano, cost_pico,
-        status, end_state, started_at, total_ms, attempts)
-      values (${id}, ${owner.accountId}, ${key.id}, 'm', 'chat', 'chat', true, 'reported', ${LARGEST_NANO},
-        ${String(LARGEST_NANO * 1000n)}, 200, 'complete', now(), 1, 1)`
-  }
-})
-afterAll(async () => {
-  await site.stop()
-  await gateway.close()
-})
+const { gateway, site } = await fileConsole()
+const owner = await site.signUp('owner@example.com', 'owner')
+for (const _ of [1, 2]) await openPayer(gateway.database, { creditNano: LARGEST_NANO })
+const { key } = await site.call(owner, 'POST /api/keys', { body: { name: 'k' } })
+for (const id of [Bun.randomUUIDv7(), Bun.randomUUIDv7()]) {
+  await gateway.database.sql`
+    insert into exchange (id, account_id, key_id, model, channel, surface, streamed, usage_source, cost_nano, cost_pico,
+      status, end_state, started_at, total_ms, attempts)
+    values (${id}, ${owner.accountId}, ${key.id}, 'm', 'chat', 'chat', true, 'reported', ${LARGEST_NANO},
+      ${String(LARGEST_NANO * 1000n)}, 200, 'complete', now(), 1, 1)`
+}
 
 /** Twice what a bigint of the database holds. */
 const TWICE = '18446744073.709551614'

@@ -1,5 +1,5 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { startTestGateway, type TestGateway } from '#tests/support/gateway/gateway.ts'
+import { describe, expect, test } from 'bun:test'
+import { fileGateway } from '#tests/support/gateway/file-gateway.ts'
 import { openPayer } from '#tests/support/gateway/payer.ts'
 import { least } from '#tests/support/least.ts'
 import { until } from '#tests/support/upstreams/upstream.ts'
@@ -8,12 +8,7 @@ import { systemClock } from '@/clock/clock.ts'
 import { openLimiter } from '@/limits/limiter.ts'
 import { openRedis } from '@/redis/redis.ts'
 
-let gateway: TestGateway
-
-beforeAll(async () => {
-  gateway = await startTestGateway()
-})
-afterAll(() => gateway.close())
+const gateway = await fileGateway()
 
 /** A key of an account of its own, with limits of the account and of the key. */
 async function limited(limits: LimitChanges, keyLimits: LimitChanges = {}): Promise<string> {

@@ -1,27 +1,20 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
-import { startTestGateway, type TestGateway } from '#tests/support/gateway/gateway.ts'
+import { beforeAll, beforeEach, describe, expect, test } from 'bun:test'
+import { fileGateway } from '#tests/support/gateway/file-gateway.ts'
 import { GatewayError } from '@/errors/gateway-error.ts'
 import { asObject, parseObject } from '@/json/json.ts'
 
-let gateway: TestGateway
 const fetched: string[] = []
 
-beforeAll(async () => {
-  gateway = await startTestGateway({
-    models: `  - { id: mixed, channels: [{ channel: gemini, model: error-500, priority: 0 }, { channel: responses, model: echo, priority: 1 }] }`,
-  })
-  gateway.server.gateway.fetchMedia = async ({ url }) => {
-    fetched.push(url)
-    if (url.includes('private')) {
-      throw new GatewayError(
-        'invalid_request',
-        'Media at an address of this request: it could not be fetched',
-      )
-    }
-    return { mediaType: url.endsWith('.pdf') ? 'application/pdf' : 'image/png', bytes: Buffer.from('bytes') }
-  }
+const gateway = await fileGateway({
+  models: `  - { id: mixed, channels: [{ channel: gemini, model: error-500, priority: 0 }, { channel: responses, model: echo, priority: 1 }] }`,
 })
-afterAll(() => gateway.close())
+gateway.server.gateway.fetchMedia = async ({ url }) => {
+  fetched.push(url)
+  if (url.includes('private')) {
+    throw new GatewayError('invalid_request', 'Media at an address of this request: it could not be fetched')
+  }
+  return { mediaType: url.endsWith('.pdf') ? 'application/pdf' : 'image/png', bytes: Buffer.from('bytes') }
+}
 
 beforeEach(() => {
   fetched.length = 0

@@ -1,22 +1,18 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { describe, expect, test } from 'bun:test'
 import Anthropic from '@anthropic-ai/sdk'
 import { GoogleGenAI } from '@google/genai'
 import OpenAI from 'openai'
-import { startTestGateway, type TestGateway } from '#tests/support/gateway/gateway.ts'
-import { readError, START_MS } from '#tests/surfaces/calls.ts'
+import { fileGateway } from '#tests/support/gateway/file-gateway.ts'
+import { readError } from '#tests/surfaces/calls.ts'
 
-let gateway: TestGateway
-beforeAll(async () => {
-  gateway = await startTestGateway({
-    models: `
+const gateway = await fileGateway({
+  models: `
   - { id: "vendor/with:odd/name", aliases: [odd], display_name: "Odd One", owned_by: vendor, context_tokens: 1000, max_output_tokens: 100, channels: [{ channel: chat, model: "echo" }] }
   - { id: "embedder", channels: [{ channel: chat, model: "echo" }], prices: { input: 0.13 } }
   - { id: "painter", surfaces: [images, gemini], channels: [{ channel: chat, model: "echo" }], prices: { input: 5, output: 40 } }
   - { id: "filmer", channels: [{ channel: chat, model: "echo" }], prices: { per_video_second: 0.1, per_image: { "1024x1024": 0.04, default: 0.05 } } }
   - { id: "hidden", enabled_by_default: false, channels: [{ channel: chat, model: "echo" }] }`,
-  })
-}, START_MS)
-afterAll(() => gateway.close())
+})
 
 // biome-ignore lint/suspicious/noExplicitAny: the body of an answer, which the expectations below take apart
 type Body = any

@@ -1,7 +1,7 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { startTestGateway, type TestGateway, UPSTREAMS } from '#tests/support/gateway/gateway.ts'
+import { describe, expect, test } from 'bun:test'
+import { fileGateway } from '#tests/support/gateway/file-gateway.ts'
+import { UPSTREAMS } from '#tests/support/gateway/gateway.ts'
 import { asArray, asObject, type JsonObject, type JsonValue, parseObject } from '@/json/json.ts'
-import { START_MS } from '../calls.ts'
 
 /**
  * The AI SDK takes every answer of Responses for stored, unless it is told `store: false`, and says in the next turn no
@@ -13,11 +13,7 @@ const AI_SDKS = [
 ] as const
 const [AI_SDK] = AI_SDKS
 
-let gateway: TestGateway
-beforeAll(async () => {
-  gateway = await startTestGateway()
-}, START_MS)
-afterAll(() => gateway.close())
+const gateway = await fileGateway()
 
 interface Asked {
   key?: string

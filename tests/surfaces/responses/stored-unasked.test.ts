@@ -1,18 +1,11 @@
-import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { expect, test } from 'bun:test'
 import OpenAI from 'openai'
-import { startTestGateway, type TestGateway } from '#tests/support/gateway/gateway.ts'
-import { START_MS } from '../calls.ts'
+import { fileGateway } from '#tests/support/gateway/file-gateway.ts'
 
-let gateway: TestGateway
-let client: OpenAI
-beforeAll(async () => {
-  gateway = await startTestGateway({ storesUnasked: true })
-  client = clientOf(gateway.key)
-}, START_MS)
-afterAll(() => gateway.close())
-
+const gateway = await fileGateway({ storesUnasked: true })
 const clientOf = (apiKey: string) =>
   new OpenAI({ apiKey, baseURL: new URL('/v1', gateway.url).href, maxRetries: 0 })
+const client = clientOf(gateway.key)
 
 test.each([false, true])(
   "where responses are kept unless refused, OpenAI's client goes on by an id that it asked nobody to keep; stream: %p",
