@@ -172,6 +172,15 @@ describe.each(callers)('a %s caller', caller => {
     }
   })
 
+  test('a web page in a 200 is told as one, whole and streamed: a base_url that leads to a website', async () => {
+    upstream.answer = () => new Response('\n<!doctype html><title>Open WebUI</title>')
+    for (const stream of [false, true]) {
+      const response = await ask(caller, stream)
+      expect(response.status).toBe(502)
+      expect(await response.text()).toContain('The upstream answered with a web page (request id: ')
+    }
+  })
+
   test('edge 83: an error body without an end is read as far as it says something, and let go', async () => {
     const fed = fedStream()
     upstream.answer = () => new Response(fed.stream, { status: 500 })

@@ -1,5 +1,6 @@
 import type { Deadlines } from '@/clock/deadlines.ts'
 import { GatewayError } from '@/errors/gateway-error.ts'
+import { formOf } from './answer-form.ts'
 
 /** Larger than any answer that is read into memory; more is an upstream that went mad. */
 const MAX_ANSWER_BYTES = 256 * 1024 * 1024
@@ -140,9 +141,18 @@ export function brokenOff(): GatewayError {
 
 /** An answer that had to be JSON. */
 export function notJson(bytes: Uint8Array): GatewayError {
+  if (formOf(bytes) === 'page') return webPage()
   return new GatewayError('upstream_error', 'The upstream answered with something that is not JSON', {
     retry: 'next-channel',
     detail: `the body is ${bytes.length} bytes long`,
+  })
+}
+
+/** What a website answers to whatever it does not know, often with a 200. */
+export function webPage(): GatewayError {
+  return new GatewayError('upstream_error', 'The upstream answered with a web page', {
+    retry: 'next-channel',
+    detail: "the base_url of its channel may be a website's address and not its API's, or a proxy answers",
   })
 }
 

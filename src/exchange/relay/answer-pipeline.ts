@@ -1,12 +1,12 @@
 import type { GatewayError } from '@/errors/gateway-error.ts'
 import { outlineOf } from '@/exchange/admission/body.ts'
 import type { Prompt } from '@/exchange/admission/prompt.ts'
-import { AnswerBytes } from '@/exchange/attempt/answer-body.ts'
+import { AnswerBytes, webPage } from '@/exchange/attempt/answer-body.ts'
+import { formOf, isOfBom } from '@/exchange/attempt/answer-form.ts'
 import type { Preparation } from '@/exchange/attempt/preparation.ts'
 import { Meter } from '@/exchange/billing/meter.ts'
 import { createArrayFramer } from '@/formats/gemini-generate-content/json-array.ts'
 import { asArray, isJsonObject } from '@/json/json.ts'
-import { formOf, isOfBom } from './answer-form.ts'
 import { type Count, HubPipeline } from './hub-pipeline.ts'
 import { PassthroughPipeline } from './passthrough-pipeline.ts'
 import type { Emit, Pipeline } from './pipeline.ts'
@@ -63,6 +63,7 @@ export class AnswerPipeline implements Pipeline {
       this.#bom = Buffer.concat([this.#bom, chunk.filter(isOfBom)])
       return
     }
+    if (form === 'page') throw webPage()
     this.#chosen = this.#choose(form === 'json' ? whole : streaming)
     if (this.#bom.length > 0) this.#chosen.push(this.#bom, emit)
     this.#chosen.push(chunk, emit)

@@ -1,6 +1,7 @@
 import { GatewayError } from '@/errors/gateway-error.ts'
 import { freeBytes } from '@/exchange/admission/body.ts'
 import { type AnswerListener, notJson } from '@/exchange/attempt/answer-body.ts'
+import { formOf } from '@/exchange/attempt/answer-form.ts'
 import { faultInBody, judgeEarly } from '@/exchange/attempt/attempt.ts'
 import { freeSent, type Preparation } from '@/exchange/attempt/preparation.ts'
 import type { Try } from '@/exchange/attempt/routes.ts'
@@ -19,7 +20,6 @@ import { withDigits } from '@/json/exact.ts'
 import { asArray, isJsonObject, type JsonObject, type JsonValue, parseJson } from '@/json/json.ts'
 import type { SseEvent } from '@/sse/event.ts'
 import { createSseParser } from '@/sse/parser.ts'
-import { formOf } from './answer-form.ts'
 import type { CallerAnswer } from './whole.ts'
 
 const utf8 = new TextDecoder()
