@@ -50,7 +50,7 @@ export class Bill {
   readonly #options: BillOptions
   /** Output that is paid for so far. */
   #paidOutput = 0
-  #isHeld = false
+  #isEntrusted = false
   #isExtending = false
   #looks = 0
   /** Output that can be paid for, as the ledger said when it refused more; undefined: it did not. */
@@ -230,23 +230,20 @@ export class Bill {
 
   /** Charges the exchange; nobody waits for it. */
   async settle(charge: Charge): Promise<SettleResult> {
-    this.#isHeld = false
     const { ledger, exchange, credit } = this.#options
     const result = await ledger.settle({ ...exchange, costNano: charge.nano, costPico: charge.pico })
     credit.answered(exchange.accountId, 0n, result.availableNano)
     return result
   }
 
-  /** Gives everything back: there was no answer. */
+  /** Gives everything back, as there was no answer; but what a job answers for. */
   async release(): Promise<void> {
-    if (!this.#isHeld) return
-    this.#isHeld = false
-    await this.#options.ledger.void(this.#options.exchange)
+    if (!this.#isEntrusted) await this.#options.ledger.void(this.#options.exchange)
   }
 
   /** A job answers for the hold from now on. */
   entrusted(): void {
-    this.#isHeld = false
+    this.#isEntrusted = true
     this.#options.ledger.entrusted(this.#options.exchange.id)
   }
 
@@ -266,7 +263,6 @@ export class Bill {
         lifetimeMs: LIFETIME_MS,
       })
       available = result.availableNano
-      this.#isHeld = result.granted
       return result
     } finally {
       credit.answered(exchange.accountId, amountNano, available)

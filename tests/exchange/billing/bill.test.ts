@@ -168,6 +168,19 @@ test('an answer that was refused more goes on when it is granted after all, and 
   expect(await look(4096)).toBeUndefined()
 })
 
+test('an answer that was granted a part of what it asked for asks for more as it goes on, once at a time', async () => {
+  const { asked, look, next } = await openBill()
+  next({ ...REFUSED, availableNano: 1000n })
+  await look(1024)
+  next(GRANTED)
+  await look(1100)
+  await look(1524)
+  next(new Promise<HoldResult>(() => undefined))
+  await look(3048)
+  await look(3100)
+  expect(asked).toEqual([2048, 4096, 3048, 6096, 12_192])
+})
+
 test.each<[ErrorKind, bigint, bigint | undefined]>([
   ['key_budget_exhausted', 5n, 0n],
   ['credit_exhausted', 0n, 5n],
