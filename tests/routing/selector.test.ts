@@ -133,6 +133,15 @@ test('a conversation whose preferred channel is full goes elsewhere and comes ba
   expect(turn().route.channel.id).toBe(1)
 })
 
+test('a conversation that a failover moved stays where it was served', () => {
+  const routes = [1, 2, 3].map(id => routeOf(channelOf(id)))
+  const { selector, select } = underTest(routes)
+  const [, second] = select('session').ready
+  if (second === undefined) throw new Error('nothing else is ready')
+  selector.served(select('session'), second)
+  expect(select('session').ready[0]).toEqual(second)
+})
+
 /** Serves one request as the exchange does: at most three attempts, from one candidate to the next. */
 function serve(
   rig: ReturnType<typeof underTest>,

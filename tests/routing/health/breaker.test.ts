@@ -75,7 +75,7 @@ describe('opening', () => {
 
   test('failures between successes open it once they are its share of enough attempts', () => {
     const { attempt, standing } = underTest()
-    for (let count = 1; count < MIN_ATTEMPTS; count += 1) attempt(count % 2 === 0 ? OK : failure())
+    for (let count = 1; count < MIN_ATTEMPTS; count += 1) attempt(count % 2 === 0 ? failure() : OK)
     expect(standing()).toBe('ready')
     attempt(failure())
     expect(standing()).toBe('paused')
@@ -91,13 +91,16 @@ describe('opening', () => {
     expect(standing()).toBe('ready')
   })
 
-  test('failures older than the window count no more', () => {
+  test('what is older than the window counts no more', () => {
     const { attempt, standing, clock, view } = underTest()
     for (let count = 1; count < MIN_ATTEMPTS; count += 1) attempt(count % 2 === 0 ? OK : failure())
-    clock.advance(WINDOW_MS * 1.1)
+    clock.advance(WINDOW_MS * 0.9 + 1)
+    expect(view()).toMatchObject({ succeeded: 9, failed: 10 })
+    clock.advance(WINDOW_MS * 0.1)
     expect(view()).toMatchObject({ succeeded: 0, failed: 0 })
     attempt(failure())
     expect(standing()).toBe('ready')
+    expect(view()).toMatchObject({ succeeded: 0, failed: 1 })
   })
 
   test.each([

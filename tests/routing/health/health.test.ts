@@ -47,6 +47,20 @@ describe('whose fault it is', () => {
     expect(standing(channel, 2)).toBe('paused')
   })
 
+  test('a key that is out for longer than its channel waits for itself', () => {
+    const { attempt, health, standing, clock } = underTest()
+    const channel = channelOf(1, {}, 2)
+    for (let count = 0; count < MAX_STREAK; count += 1) attempt(channel, 1, FAILED)
+    attempt(channel, 0, REFUSED)
+    const untilOf = (position: number) => {
+      const standing = health.standing(channel, channel.keys[position], 'model')
+      return standing.kind === 'paused' ? standing.until : 0
+    }
+    expect(untilOf(0)).toBeGreaterThan(untilOf(1))
+    clock.advance(untilOf(1) - clock.elapsed())
+    expect([standing(channel, 0), standing(channel, 1)]).toEqual(['paused', 'probe'])
+  })
+
   test('one bad key of a pool goes, and the channel stays', () => {
     const { attempt, standing } = underTest()
     const channel = channelOf(1, {}, 4)
@@ -280,6 +294,18 @@ describe('several processes', () => {
     expect(other.openings).toEqual([])
     other.health.retain([channel])
     expect(other.standing(channel, 0)).toBe('paused')
+  })
+
+  test('what one told of a channel ends with its address for whoever has asked it there', () => {
+    const bus = inProcessSharing()
+    const [one, other] = [underTest({ sharing: bus.join() }), underTest({ sharing: bus.join() })]
+    const channel = channelOf(1)
+    for (let count = 0; count < MAX_STREAK; count += 1) one.attempt(channel, 0, FAILED)
+    other.attempt(channel, 0, FAILED)
+    expect(other.standing(channel)).toBe('paused')
+    const moved = { ...channel, baseUrl: 'https://elsewhere.example' }
+    other.health.retain([moved])
+    expect(other.standing(moved)).toBe('ready')
   })
 
   test('each finds out by itself that it works again', () => {
