@@ -1,5 +1,6 @@
 import { expect, test } from 'bun:test'
 import { RunningHolds } from '@/ledger/running.ts'
+import type { Stop } from '@/ledger/types.ts'
 
 /** What a checkpoint has stored. */
 async function stored(running: RunningHolds): Promise<[string, bigint][]> {
@@ -30,4 +31,21 @@ test('a checkpoint that failed is made up for by the next', async () => {
   const failed = running.checkpoint(() => Promise.reject(new Error('away')))
   expect(await failed.catch(error => error.message)).toBe('away')
   expect(await stored(running)).toEqual([['a', 9n]])
+})
+
+test('who must end is told so once, if it runs here', async () => {
+  const running = new RunningHolds()
+  running.begin('a')
+  const stops: Stop[] = ['a', 'elsewhere'].map(id => ({ id, reason: 'key_revoked' }))
+  expect(await running.checkpoint(async () => stops)).toEqual([{ id: 'a', reason: 'key_revoked' }])
+  expect(await running.checkpoint(async () => stops)).toEqual([])
+})
+
+test('a charge is noted of what runs here, whose end says what was noted', () => {
+  const running = new RunningHolds()
+  const charge = { id: 'a', accountId: 1, keyId: 1, costNano: 2n, costPico: 2000n }
+  expect(running.note(charge)).toBe(false)
+  running.begin('a')
+  expect(running.note(charge)).toBe(true)
+  expect([running.end('a'), running.end('a'), running.note(charge)]).toEqual([2000n, undefined, false])
 })

@@ -336,3 +336,19 @@ test('who waited too long gets what onLate says, is not written again, and the q
   await writer.drain()
   expect([writer.size(), writer.waitMs()]).toEqual([0, 0])
 })
+
+test.each<[string, (answer: PromiseWithResolvers<number[]>) => void]>([
+  ['its answer', answer => answer.resolve([2])],
+  ['that the data is at fault', answer => answer.reject(sqlError('22003'))],
+])('who has what onLate says counts no more when the database comes with %s', async (_, end) => {
+  const clock = manualClock()
+  const answer = Promise.withResolvers<number[]>()
+  const { writer } = testWriter({ clock, onLate: async () => 100, write: () => answer.promise })
+  const late = writer.submit(1)
+  await Bun.sleep(0)
+  clock.advance(60_000)
+  expect(await late).toBe(100)
+  end(answer)
+  await Bun.sleep(0)
+  expect(writer.size()).toBe(0)
+})
