@@ -15,7 +15,13 @@ const MODEL = modelOf('m', {
   maxOutputTokens: 1000,
   price: {
     version: 1n,
-    rates: readPrices({ input: '1', output: '1', cache_write_1h: '2', input_audio: '10' }),
+    rates: readPrices({
+      input: '1',
+      output: '1',
+      cache_write_1h: '2',
+      input_audio: '10',
+      output_audio: '20',
+    }),
   },
 })
 
@@ -107,6 +113,14 @@ test.each<[string, ConversationSurface, JsonObject, bigint]>([
   expect(await perPromptToken(surface, json)).toBe(expected)
   // A large body is looked at without its long strings.
   expect(await perPromptToken(surface, { ...json, metadata: { long: 'x'.repeat(100_000) } })).toBe(expected)
+})
+
+test.each([
+  ['is written', said('hi'), 1000n],
+  ['may be spoken', { ...said('hi'), modalities: ['text', 'audio'] }, 20_000n],
+])('a hold reckons with an answer that %s', async (_, json, expected) => {
+  const { quoted } = await quoteOf('chat', JSON.stringify(json))
+  expect(quoted.bound(1) - quoted.bound(0)).toBe(expected)
 })
 
 test('a sound that is told at the end of a long string is found', async () => {

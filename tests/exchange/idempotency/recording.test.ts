@@ -58,6 +58,16 @@ test('the end of an answer is written behind all of it, however slowly that is w
   expect(ends).toMatchObject([{ state: 'complete', last: { seq: 2, ending: 'closed' } }])
 })
 
+test('what has gathered is the end of an answer, beside which no stretch is written', async () => {
+  const { clock, appends, ends, recording } = setUp()
+  recording.add(Buffer.from('said'))
+  const ended = recording.end(END)
+  clock.advance(1000)
+  await ended
+  expect(appends).toEqual([])
+  expect(ends.map(({ last }) => last && box.open(last.content))).toEqual(['said'])
+})
+
 test.each([0, 1])('an answer whose stretch %p could not be written is not given again', async failing => {
   const { appends, ends, recording } = setUp()
   recording.add(STRETCH)
