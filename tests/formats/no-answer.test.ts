@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 import { eventsOf } from '#tests/transcripts/conversion.ts'
 import { CODECS } from '@/formats/registry.ts'
-import { FORMATS } from '@/generation/format.ts'
+import { FORMATS, type Format } from '@/generation/format.ts'
 import type { JsonObject } from '@/json/json.ts'
 import { streamOf } from './answers/probes.ts'
 
@@ -15,7 +15,51 @@ const NONE: JsonObject[] = [
   { output: 'text', content: 'text', choices: 'text', candidates: 'text' },
 ]
 
+/** What servers and proxies write of an error that is none of the format's. */
+const COMPLAINTS: JsonObject[] = [
+  // Bedrock
+  { message: 'why' },
+  // vLLM
+  { object: 'error', message: 'why', type: 'BadRequestError', param: null, code: 400 },
+  // FastAPI
+  { detail: 'why' },
+  { detail: [{ loc: ['body', 'n'], msg: 'why', type: 'missing' }] },
+  // Azure's API Management
+  { statusCode: 429, message: 'why' },
+  { code: 'server_error', message: 'why' },
+  { type: 'overloaded_error', message: 'why' },
+  // Cloudflare
+  { success: false, errors: [{ code: 7003, message: 'why' }], messages: [], result: {} },
+  // AWS Lambda
+  { errorType: 'Runtime', errorMessage: 'why' },
+  { error: 'why' },
+  { type: 'error', error: '{"message":"why"}' },
+]
+
+/** What a stream of these events fails with. */
+function failure(format: Format, stream: string): unknown {
+  return eventsOf(format, [Buffer.from(stream)]).at(-1)
+}
+
+const TOLD = { type: 'error', error: { message: expect.stringContaining(': why') } }
+
 describe.each(FORMATS)('%s', format => {
+  test.each(COMPLAINTS)('%j is told in its own words, as an answer and within one', body => {
+    expect(() => CODECS[format].decodeResponse(body, CONTEXT)).toThrow(/: why/)
+    expect(failure(format, `data: ${JSON.stringify(body)}\n\n`)).toMatchObject(TOLD)
+  })
+
+  test('an event of an error that is text is told in its own words', () => {
+    expect(failure(format, 'event: error\ndata: why\n\n')).toMatchObject(TOLD)
+  })
+
+  test('an event that is broken JSON is lost output', () => {
+    expect(failure(format, 'data: {"type":"response.output_text.delta","delta":"a\n\n')).toMatchObject({
+      type: 'error',
+      error: { message: expect.stringContaining('cannot be read') },
+    })
+  })
+
   test.each(NONE)('%j in a 200 is no answer: another channel is asked, and no usage is read', body => {
     expect(() => CODECS[format].decodeResponse(body, CONTEXT)).toThrow(
       expect.objectContaining({ kind: 'upstream_error', retry: 'next-channel' }),

@@ -1,5 +1,5 @@
 import type { DecodeContext, ReplyContext } from '@/formats/codec.ts'
-import { brokenAnswer, errorInAnswer } from '@/formats/faults/fault.ts'
+import { brokenAnswer, complaintIn, errorInAnswer } from '@/formats/faults/fault.ts'
 import { mediaWords } from '@/formats/media/media-words.ts'
 import { fitCallId } from '@/formats/tools/call-id.ts'
 import { CallIds } from '@/formats/tools/call-ids.ts'
@@ -23,7 +23,7 @@ import { FORMAT } from './wire.ts'
  */
 export function decodeResponse(body: JsonObject, context: DecodeContext): GenerationResponse {
   if (isFault(body)) throw errorInAnswer(body)
-  if (!isMessage(body)) throw brokenAnswer("The upstream's answer is not a message")
+  if (!isMessage(body)) throw complaintIn(body) ?? brokenAnswer("The upstream's answer is not a message")
   const collector = new Collector()
   const emit = collector.push.bind(collector)
   const { id, model } = body

@@ -1,6 +1,12 @@
 import type { GatewayError } from '@/errors/gateway-error.ts'
 import type { DecodeContext } from '@/formats/codec.ts'
-import { brokenAnswer, cutAnswer, errorInAnswer } from '@/formats/faults/fault.ts'
+import {
+  brokenAnswer,
+  complaintIn,
+  cutAnswer,
+  errorInAnswer,
+  unreadableEvent,
+} from '@/formats/faults/fault.ts'
 import {
   NO_NOTE,
   type PlainNote,
@@ -85,7 +91,7 @@ class EventDecoder implements StreamDecoder, PlainReader {
     this.#added = undefined
     if (this.#done || event.data === '' || event.data.trim() === '[DONE]') return
     const data = parseObject(event.data)
-    if (data === undefined) return this.#fail('The upstream sent an event that is not a JSON object', emit)
+    if (data === undefined) return this.#fail(unreadableEvent(event.data), emit)
     const type = eventType(data, event.event)
     switch (type) {
       case 'content_block_delta':
@@ -110,8 +116,13 @@ class EventDecoder implements StreamDecoder, PlainReader {
       case 'error':
         return this.#fail(errorInAnswer(data), emit)
       case 'ping':
-      case undefined:
         return
+      case undefined: {
+        // An error in place of an event, or a type of tomorrow.
+        const complaint = complaintIn(data)
+        if (complaint !== undefined) this.#fail(complaint, emit)
+        return
+      }
       default:
         return type satisfies never
     }
@@ -235,7 +246,7 @@ const EVENT_TYPES: Record<StreamEventType, true> = {
   error: true,
 }
 
-/** The event's type; `error` for another vendor's error object; undefined for types of tomorrow. */
+/** The event's type; `error` for another vendor's error object; undefined for what has none that is known. */
 function eventType(data: JsonObject, name: string | undefined): StreamEventType | undefined {
   const type = asString(data['type']) ?? name
   if (isKeyOf(EVENT_TYPES, type)) return type

@@ -62,6 +62,25 @@ export function errorInAnswer(value: JsonValue): GatewayError {
   return faultError(decodeFaultValue(200, value))
 }
 
+/**
+ * The error that an object is which has nothing of an answer, or of an event of one: an error object, or no more than words
+ * of one, as FastAPI, vLLM, AWS and the gateways before them write it. Undefined where it says none.
+ */
+export function complaintIn(body: JsonObject): GatewayError | undefined {
+  const { type, object } = body
+  // Events of tomorrow have a type, too, and words perhaps.
+  const isEvent = typeof type === 'string' && object !== 'error' && !/(?:error|exception)$/i.test(type)
+  return isEvent || readFault(body, 0).text === undefined ? undefined : errorInAnswer(body)
+}
+
+/** What stands in the place of an event and is no JSON: an error, in words, or an event that is broken. */
+export function unreadableEvent(data: string): GatewayError {
+  const isBroken = /^\s*[{[]/.test(data) && parseBody(data) === undefined
+  return isBroken
+    ? brokenAnswer("An event of the upstream's answer cannot be read")
+    : faultError(decodeFault(200, data))
+}
+
 /** An answer that is none, or is not whole: another upstream may give one. */
 export function brokenAnswer(problem: string): GatewayError {
   return new GatewayError('upstream_error', problem, { retry: 'next-channel' })
@@ -174,6 +193,7 @@ function readFields(body: JsonObject, depth: number): RawFault {
     body['detail'] ??
     body['status_msg'] ??
     body['error_msg'] ??
+    body['errorMessage'] ??
     body['Message']
   const message: RawFault = said === undefined || said === null ? {} : readFault(said, depth + 1)
   // OpenRouter says "Provider returned error" and keeps the provider's own answer in metadata.raw.

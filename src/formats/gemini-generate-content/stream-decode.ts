@@ -1,6 +1,6 @@
-import { GatewayError } from '@/errors/gateway-error.ts'
+import type { GatewayError } from '@/errors/gateway-error.ts'
 import type { DecodeContext } from '@/formats/codec.ts'
-import { cutAnswer, errorInAnswer } from '@/formats/faults/fault.ts'
+import { complaintIn, cutAnswer, errorInAnswer, unreadableEvent } from '@/formats/faults/fault.ts'
 import {
   NO_NOTE,
   type PlainNote,
@@ -86,8 +86,8 @@ export class GeminiDecoder implements StreamDecoder, PlainReader {
     this.#end = ''
     try {
       for (const chunk of chunksOf(event.data)) this.read(chunk, emit)
-    } catch (cause) {
-      this.#fail(emit, new GatewayError('upstream_error', 'The upstream sent an unreadable event', { cause }))
+    } catch {
+      this.#fail(emit, unreadableEvent(event.data))
     }
     if (this.#hasEnded) this.#end = event.data
   }
@@ -107,13 +107,12 @@ export class GeminiDecoder implements StreamDecoder, PlainReader {
   /** One GenerateContentResponse of the answer. */
   read(chunk: JsonObject, emit: Emit): void {
     if (this.#failed) return
-    if (chunk['error'] !== undefined && chunk['error'] !== null) {
-      this.#fail(emit, errorInAnswer(chunk))
-      return
-    }
+    const candidates = asObjects(chunk['candidates'])
+    const hasError = chunk['error'] !== undefined && chunk['error'] !== null
+    const complaint = hasError ? errorInAnswer(chunk) : candidates.length > 0 ? undefined : complaintIn(chunk)
+    if (complaint !== undefined) return this.#fail(emit, complaint)
     this.#start(chunk, emit)
     this.#chunk = chunk
-    const candidates = asObjects(chunk['candidates'])
     const decoders = numbersOf(candidates).map(number => this.#decoderOf(number))
     this.#candidate = decoders[0]
     for (const [at, decoder] of decoders.entries()) decoder.readParts(candidates[at] ?? {}, emit)

@@ -1,6 +1,6 @@
-import { GatewayError } from '@/errors/gateway-error.ts'
+import type { GatewayError } from '@/errors/gateway-error.ts'
 import type { DecodeContext } from '@/formats/codec.ts'
-import { cutAnswer, decodeFault, errorInAnswer, faultError } from '@/formats/faults/fault.ts'
+import { complaintIn, cutAnswer, errorInAnswer, unreadableEvent } from '@/formats/faults/fault.ts'
 import {
   type JsonPath,
   NO_NOTE,
@@ -125,10 +125,9 @@ class ChunkDecoder implements StreamDecoder, PlainReader {
   }
 
   #unreadable(event: SseEvent, emit: Emit): void {
-    if (event.event === 'error') return this.#fail(faultError(decodeFault(200, event.data)), emit)
     // Broken JSON is lost output; other text is some vendor's way of keeping the connection alive.
-    if (this.#answer.isFinished || !/^\s*[{[]/.test(event.data)) return
-    this.#fail(new GatewayError('upstream_error', "An event of the upstream's answer cannot be read"), emit)
+    const isLost = !this.#answer.isFinished && /^\s*[{[]/.test(event.data)
+    if (isLost || event.event === 'error') this.#fail(unreadableEvent(event.data), emit)
   }
 
   #fail(error: GatewayError, emit: Emit): void {
@@ -328,5 +327,5 @@ export function isFault(body: JsonObject, event: string | undefined): boolean {
   if (asArray(body['choices']).length === 0 && asNumber(asObject(body['base_resp'])?.['status_code']))
     return true
   if (body['choices'] !== undefined || asObject(body['usage']) !== undefined) return false
-  return ['message', 'msg', 'detail', 'error_msg'].some(name => typeof body[name] === 'string')
+  return complaintIn(body) !== undefined
 }

@@ -1,5 +1,5 @@
 import type { DecodeContext, ReplyContext } from '@/formats/codec.ts'
-import { brokenAnswer } from '@/formats/faults/fault.ts'
+import { brokenAnswer, complaintIn } from '@/formats/faults/fault.ts'
 import { Collector } from '@/generation/collect.ts'
 import { replay } from '@/generation/replay.ts'
 import type { GenerationResponse } from '@/generation/response.ts'
@@ -17,7 +17,7 @@ import { decodeUsage } from './usage.ts'
  */
 export function decodeResponse(body: JsonObject, context: DecodeContext): GenerationResponse {
   if (isFault(body)) throw responseError(body)
-  if (!isResponse(body)) throw brokenAnswer("The upstream's answer is not a response")
+  if (!isResponse(body)) throw complaintIn(body) ?? brokenAnswer("The upstream's answer is not a response")
   const collector = new Collector()
   new EventDecoder(context).finish(body, collector.push.bind(collector))
   return collector.response()

@@ -1,7 +1,7 @@
 import type { GatewayError } from '@/errors/gateway-error.ts'
 import { BlockQueue } from '@/formats/block-queue.ts'
 import type { DecodeContext } from '@/formats/codec.ts'
-import { cutAnswer, errorInAnswer } from '@/formats/faults/fault.ts'
+import { complaintIn, cutAnswer, errorInAnswer, unreadableEvent } from '@/formats/faults/fault.ts'
 import { AudioDeltas } from '@/formats/openai/audio-deltas.ts'
 import type { PlainReader, PlainShape, StreamDecoder } from '@/formats/plain/plain-text.ts'
 import { CallIds } from '@/formats/tools/call-ids.ts'
@@ -96,7 +96,7 @@ export class EventDecoder implements StreamMachine<SseEvent, GenerationEvent> {
     this.#delta = undefined
     if (this.#ended) return
     const event = parseObject(input.data)
-    if (event === undefined) return
+    if (event === undefined) return this.#unreadable(input, emit)
     const name = eventType(event, input)
     switch (name) {
       case 'response.output_text.delta':
@@ -188,13 +188,23 @@ export class EventDecoder implements StreamMachine<SseEvent, GenerationEvent> {
       case 'response.mcp_list_tools.in_progress':
         return
       case undefined:
-        // An error object in place of an event, as gateways in between write it.
-        if (event['error'] !== undefined && event['error'] !== null) this.#fail(errorInAnswer(event), emit)
-        return
+        return this.#complain(event, emit)
       default:
         // Tomorrow's events arrive here at run time, today's are all above.
         name satisfies never
+        this.#complain(event, emit)
     }
+  }
+
+  /** Broken JSON is lost output; other text may be what keeps the connection alive. */
+  #unreadable(input: SseEvent, emit: Emit): void {
+    if (input.event === 'error' || /^\s*\{/.test(input.data)) this.#fail(unreadableEvent(input.data), emit)
+  }
+
+  /** An error in place of an event, as gateways in between write it. */
+  #complain(event: JsonObject, emit: Emit): void {
+    const complaint = complaintIn(event)
+    if (complaint !== undefined) this.#fail(complaint, emit)
   }
 
   /** Takes note of a delta and the item that it belongs to. */
