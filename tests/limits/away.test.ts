@@ -251,6 +251,16 @@ describe('while Redis is away', () => {
   })
 })
 
+test('slots that Redis may have given to who was turned away without its answer are freed once it is back', async () => {
+  const { limiter, redis, clock, settle } = await rig({ onRedisDown: () => 'closed' })
+  redis.behaviour = 'silent'
+  expect(await limiter.take(ask({ account: 1 }))).toMatchObject({ allowed: false })
+  redis.behaviour = 'works'
+  clock.advance(250)
+  await settle()
+  expect(redis.calls).toContain('release cc:{a1}:k1 cc:{a1}')
+})
+
 test('slots that Redis did not free when it was told to are freed with the next renewal, and then it is settled', async () => {
   const { limiter, redis, clock, settle } = await rig()
   const { lease } = granted(await limiter.take(ask({ id: 'ended' })))

@@ -64,3 +64,12 @@ test('accounts whose bodies do not come leave a quarter of what they found to th
   expect(room.take(8, ANN)).toBe(false)
   expect(room.take(7, ANN)).toBe(true)
 })
+
+test('an account whose bodies were all read finds as much room as one that had none', () => {
+  const { room, clock } = underTest(400)
+  expect(room.take(50, ANN)).toBe(true)
+  room.giveBack(50, ANN)
+  expect(room.take(10, BOB)).toBe(true)
+  clock.advance(1_000)
+  expect([68, 67].map(bytes => room.take(bytes, ANN))).toEqual([false, true])
+})

@@ -1,11 +1,12 @@
 import { expect, test } from 'bun:test'
 import { manualClock } from '#tests/support/manual-clock.ts'
 import { Circuit } from '@/limits/buckets/circuit.ts'
+import { RedisTimeout } from '@/redis/redis.ts'
 
 const PROBE_MS = 250
 
-/** An open circuit whose probes the test answers. */
-function openCircuit() {
+/** A circuit whose probes the test answers. */
+function closedCircuit() {
   const clock = manualClock()
   const probes: PromiseWithResolvers<void>[] = []
   const told: string[] = []
@@ -19,8 +20,14 @@ function openCircuit() {
     onOpen: () => told.push('open'),
     onClose: () => told.push('closed'),
   })
-  circuit.open(new Error('gone'))
   return { clock, circuit, probes, told }
+}
+
+/** The same, open. */
+function openCircuit() {
+  const rig = closedCircuit()
+  rig.circuit.open(new Error('gone'))
+  return rig
 }
 
 /** What follows a probe's answer follows in the same turn of the event loop. */
@@ -65,4 +72,31 @@ test('a call is under way until it is answered, or fails', async () => {
   bad.reject(new Error('refused'))
   await calls
   expect(circuit.underWay).toBe(0)
+})
+
+test.each([
+  ['says only that there are many, where others are answered', true],
+  ['is a Redis that is gone, where nothing is heard', false],
+])('a call that is late %s', async (_, isHeard) => {
+  const { circuit } = closedCircuit()
+  const late = Promise.withResolvers<void>()
+  const call = circuit.call(() => late.promise)
+  if (isHeard) await circuit.call(async () => undefined)
+  late.reject(new RedisTimeout('late'))
+  await call.catch(() => undefined)
+  expect(circuit.isOpen).toBe(!isHeard)
+})
+
+test('a Redis that is back is believed gone by three errors anew', async () => {
+  const { clock, circuit, probes } = closedCircuit()
+  const fail = () => circuit.call(() => Promise.reject(new Error('refused'))).catch(() => undefined)
+  for (let errors = 0; errors < 3; errors += 1) await fail()
+  expect(circuit.isOpen).toBe(true)
+  clock.advance(PROBE_MS)
+  probes[0]?.resolve()
+  await answered()
+  for (let errors = 0; errors < 2; errors += 1) await fail()
+  expect(circuit.isOpen).toBe(false)
+  await fail()
+  expect(circuit.isOpen).toBe(true)
 })
