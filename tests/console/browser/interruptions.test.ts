@@ -265,6 +265,21 @@ describe.skipIf(!HAS_BROWSER)('in the middle of something', () => {
     await page.getByText('Live', { exact: true }).waitFor()
   })
 
+  guarantee('a live log whose session has ended asks to sign in again, and goes on', async () => {
+    await createKey(owner, 'live')
+    const [key] = await stage.database.sql`select id from api_key order by id desc limit 1`
+    await page.goto('/admin/traffic')
+    await page.getByLabel(/^Live/).check()
+    await page.getByText('Live', { exact: true }).waitFor()
+    await stage.database.sql`delete from console_session`
+    await seedRequests(stage, { accountId, keyId: Number(key?.['id']), count: 1, hours: 0 })
+    const again = page.getByRole('dialog', { name: 'Sign in again' })
+    await again.getByLabel('Password').fill(OWNER.password)
+    await again.getByRole('button', { name: 'Sign in', exact: true }).click()
+    await page.getByText('Live', { exact: true }).waitFor()
+    await page.getByRole('cell', { name: 'live', exact: true }).first().waitFor()
+  })
+
   guarantee('a flood is in the live log without a gap, and without the end of the page', async () => {
     await createKey(owner, 'flood')
     const [key] = await stage.database.sql`select id from api_key order by id desc limit 1`

@@ -8,7 +8,8 @@ const TOGETHER_MS = 250
 
 /**
  * Listens while there is an address; true while the stream is open. `onLines` is told the newest first. `onGap` is told
- * when something was not: when the stream is open again, and when more came at once than the server keeps for a page.
+ * when something was not: when the stream was refused or is open again, and when more came at once than the server keeps
+ * for a page.
  */
 export function useLiveTail(
   address: string | undefined,
@@ -44,7 +45,10 @@ export function useLiveTail(
       }
       opened.onerror = () => {
         setConnected(false)
-        if (opened.readyState === EventSource.CLOSED) timer = setTimeout(open, AGAIN_MS)
+        if (opened.readyState !== EventSource.CLOSED) return
+        // Why it was refused, as that the session has ended, is not told here; the list is told.
+        onGap()
+        timer = setTimeout(open, AGAIN_MS)
       }
       opened.addEventListener('lost', () => {
         isCut = true
