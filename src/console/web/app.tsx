@@ -80,9 +80,11 @@ function GatePages() {
 }
 
 function SignedInPages({ isAdministrator }: { isAdministrator: boolean }) {
+  const { path } = useLocation()
   return (
     <Shell>
-      <Router>
+      {/* Of another account everything is another page as well: what is typed and what was read are of the one before. */}
+      <Router key={path}>
         <Route path="/" component={OverviewPage} />
         <Route path="/keys" component={KeysPage} />
         <Route path="/requests" component={RequestsPage} />

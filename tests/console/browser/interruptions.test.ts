@@ -312,6 +312,35 @@ describe.skipIf(!HAS_BROWSER)('in the middle of something', () => {
     await page.getByRole('heading', { name: 'Accounts', exact: true }).waitFor()
   })
 
+  guarantee(
+    'another account is another page, also where the browser skips what lay between them',
+    async () => {
+      const dialog = await openNewAccount(page)
+      await dialog.getByLabel('Email').fill('unused@example.com')
+      await dialog.getByLabel('Make a link').uncheck()
+      await dialog.getByRole('button', { name: 'Create account' }).click()
+      await page.getByRole('link', { name: 'Open it' }).click()
+      await page.getByText('Nothing was asked with').waitFor()
+      const accounts = page.getByRole('link', { name: 'Accounts', exact: true })
+      await accounts.click()
+      await page.getByRole('link', { name: OWNER.email }).click()
+      await page.getByText('Show as a table').waitFor()
+      await page.getByRole('button', { name: 'Credit', exact: true }).click()
+      await page.getByRole('dialog', { name: 'Give credit' }).getByLabel('Amount').fill('7')
+      await page.evaluate('history.go(-2)')
+      await page.getByRole('heading', { name: 'unused@example.com' }).waitFor()
+      await page.getByText('Nothing was asked with').waitFor()
+      expect(await page.getByRole('dialog').count()).toBe(0)
+    },
+  )
+
+  guarantee('a log that is asked for what is no choice of its filters shows that it is', async () => {
+    await page.goto('/requests?key=987654&status=418')
+    await page.getByText('No request matches', { exact: true }).waitFor()
+    const chosen = (label: string) => page.getByLabel(label).locator('option:checked').textContent()
+    expect([await chosen('Key'), await chosen('Status')]).toEqual(['987654', '418'])
+  })
+
   guarantee('of two administrators the second is told, and what they typed stays', async () => {
     await page.goto(`/admin/accounts/${accountId}`)
     await page.getByRole('button', { name: 'Limits', exact: true }).click()

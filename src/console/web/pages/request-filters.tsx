@@ -29,19 +29,16 @@ export function RequestFilters({ filter, change, isForAll }: RequestFiltersProps
       />
       <SelectField
         label="Model"
-        options={withAny(
-          models.data?.items.map(({ id }) => id),
-          filter.model,
-        )}
+        options={choices(asOptions(models.data?.items.map(({ id }) => id) ?? []), filter.model)}
         {...field('model')}
       />
       <Whose filter={filter} change={change} />
-      <SelectField label="Status" options={STATUSES} {...field('status')} />
-      <SelectField label="End" options={[ANY, ...ENDS]} {...field('end')} />
+      <SelectField label="Status" options={choices(STATUSES, filter.status)} {...field('status')} />
+      <SelectField label="End" options={choices(ENDS, filter.end)} {...field('end')} />
       <SelectField
         label="Time"
         value={filter.since}
-        options={TIMES}
+        options={choices(TIMES, filter.since)}
         onValue={since => change({ since, ...(since === DAYS ? lastWeek() : { first: '', last: '' }) })}
       />
       {filter.since === DAYS ? <DayFields {...filter} change={change} /> : null}
@@ -64,10 +61,7 @@ function AccountAndChannel({ filter, change }: WhoseProps) {
       />
       <SelectField
         label="Channel"
-        options={withAny(
-          channels.data?.items.map(({ name }) => name),
-          filter.channel,
-        )}
+        options={choices(asOptions(channels.data?.items.map(({ name }) => name) ?? []), filter.channel)}
         {...fieldsOf(filter, change)('channel')}
       />
     </>
@@ -80,21 +74,24 @@ function KeyField({ filter, change }: WhoseProps) {
     value: String(id),
     label: name || prefix,
   }))
-  return <SelectField label="Key" options={[ANY, ...(options ?? [])]} {...fieldsOf(filter, change)('key')} />
+  return (
+    <SelectField
+      label="Key"
+      options={choices(options ?? [], filter.key)}
+      {...fieldsOf(filter, change)('key')}
+    />
+  )
 }
 
-const ANY: Option<string> = { value: '', label: 'Any' }
-
-const STATUSES = [ANY, ...asOptions(['2xx', '4xx', '400', '401', '402', '429', '499', '5xx', '502', '503'])]
+const STATUSES = asOptions(['2xx', '4xx', '400', '401', '402', '429', '499', '5xx', '502', '503'])
 
 const TIMES: readonly Option<string>[] = [
-  ANY,
   ...Object.entries(SPANS).map(([value, { name }]) => ({ value, label: name })),
   { value: DAYS, label: 'Dates' },
 ]
 
-/** The names to choose from, and the chosen one even if it is no more among them. */
-function withAny(names: readonly string[] = [], chosen: string): Option<string>[] {
-  const all = chosen === '' || names.includes(chosen) ? names : [chosen, ...names]
-  return [ANY, ...asOptions(all)]
+/** What there is to choose from, and what the address has chosen even if it is not among that. */
+function choices(options: readonly Option<string>[], chosen: string): Option<string>[] {
+  const isKnown = chosen === '' || options.some(({ value }) => value === chosen)
+  return [{ value: '', label: 'Any' }, ...(isKnown ? [] : asOptions([chosen])), ...options]
 }
