@@ -174,6 +174,40 @@ describe.skipIf(!HAS_BROWSER)('from the printed link to a paid answer, in a brow
     await page.getByTestId('charged').getByText('$0.02', { exact: true }).waitFor()
   })
 
+  step('the playground says what is missing, also in what is folded away', async () => {
+    const { page } = customer
+    await page.goto('/playground')
+    await page.getByLabel('Message', { exact: true }).fill(' ')
+    await page.getByRole('button', { name: 'Send' }).click()
+    await page.getByText('What is asked?').waitFor()
+    await page.getByLabel('Message', { exact: true }).fill('Hello')
+    await page.getByText('More', { exact: true }).click()
+    await page.getByLabel('Most output tokens').fill('many')
+    await page.getByText('More', { exact: true }).click()
+    await page.getByRole('button', { name: 'Send' }).click()
+    await page.getByText('A whole number above 0, or nothing.').waitFor()
+    expect(await page.getByLabel('Most output tokens').evaluate('document.activeElement.value')).toBe('many')
+    await page.getByLabel('Most output tokens').fill('')
+    await page.getByRole('button', { name: 'Send' }).click()
+    await page.getByTestId('answer').getByText('Hello', { exact: true }).waitFor()
+  })
+
+  step('a receipt is printed alone, and dark on white', async () => {
+    const { page } = customer
+    await page.goto(`/requests?receipt=${requestId}`)
+    const charged = page.getByTestId('charged')
+    await charged.waitFor()
+    await page.evaluate('document.documentElement.dataset.theme = "dark"')
+    const colour = () => charged.evaluate('getComputedStyle(document.querySelector("dialog dd")).color')
+    expect(await colour()).toBe('rgb(232, 236, 235)')
+    await page.emulateMedia({ media: 'print' })
+    expect(await colour()).toBe('rgb(22, 32, 31)')
+    expect(await charged.isVisible()).toBe(true)
+    expect(await page.getByRole('table', { name: 'Requests', includeHidden: true }).isVisible()).toBe(false)
+    await page.emulateMedia({ media: 'screen' })
+    await page.goto('/requests')
+  })
+
   step('an administrator refunds a request, and the receipt says so to both', async () => {
     const { page } = owner
     await page.goto(`/admin/traffic?receipt=${requestId}`)

@@ -1,9 +1,8 @@
 import type { ReachedModel } from '../../api/contract/models.ts'
 import { call } from '../api/client.ts'
-import { fieldsOf, useTexts } from '../api/form-state.ts'
+import { useForm } from '../api/form-state.ts'
 import { useQuery } from '../api/query.ts'
-import { limitError } from '../format/limit-texts.ts'
-import { readCount } from '../format/number.ts'
+import { optionalCount, typedText } from '../format/typed.ts'
 import { Button } from '../parts/button.tsx'
 import {
   asOptions,
@@ -14,6 +13,7 @@ import {
   TextArea,
   TextField,
 } from '../parts/field.tsx'
+import { useWrongField } from '../parts/form.tsx'
 import { Answer, Page } from '../parts/page.tsx'
 import type { PlaygroundSurface } from '../stream/answer-text.ts'
 import { requestBody } from '../stream/request-body.ts'
@@ -68,40 +68,47 @@ interface Question {
   isStrict: boolean
 }
 
+const NEW_QUESTION: Question = {
+  modelId: '',
+  surface: 'chat',
+  message: 'Say hello in five languages.',
+  system: '',
+  maxTokens: '',
+  isStrict: false,
+}
+
 function Playground({ models }: { models: readonly ReachedModel[] }) {
-  const [question, change] = useTexts<Question>({
-    modelId: models[0]?.id ?? '',
-    surface: 'chat',
-    message: 'Say hello in five languages.',
-    system: '',
-    maxTokens: '',
-    isStrict: false,
-  })
-  const model = models.find(({ id }) => id === question.modelId) ?? models[0]
-  const surfaces = model === undefined ? [] : surfacesOf(model)
-  const surface = surfaces.find(({ value }) => value === question.surface) ?? surfaces[0]
-  const field = fieldsOf(question, change)
   const { run, start, stop } = useRun()
   const isBusy = isRunning(run)
-  const send = () => {
-    const { message, system, maxTokens, isStrict } = question
+  const ask = useForm<Question>(NEW_QUESTION, async ({ message, system, maxTokens, isStrict }) => {
     if (model === undefined || surface === undefined || isBusy) return
-    if (message.trim() === '' || limitError(maxTokens) !== undefined) return
-    const prompt = { model: model.id, system: system.trim(), message, maxTokens: readCount(maxTokens) }
+    typedText(message, 'message', 'What is asked?')
+    const prompt = {
+      model: model.id,
+      system: system.trim(),
+      message,
+      maxTokens: optionalCount(maxTokens, 'maxTokens'),
+    }
     start(surface.value, {
       path: surface.path(model.id),
       body: requestBody(surface.value, prompt),
       strict: isStrict,
     })
-  }
+  })
+  const { texts: question, change, field } = ask
+  const model = models.find(({ id }) => id === question.modelId) ?? models[0]
+  const surfaces = model === undefined ? [] : surfacesOf(model)
+  const surface = surfaces.find(({ value }) => value === question.surface) ?? surfaces[0]
   return (
     <div class="playground">
       <form
+        ref={useWrongField(ask)}
         class="card"
         aria-label="Request"
+        noValidate
         onSubmit={event => {
           event.preventDefault()
-          send()
+          void ask.run()
         }}
       >
         <SelectField label="Model" options={asOptions(models.map(({ id }) => id))} {...field('modelId')} />
@@ -117,20 +124,14 @@ function Playground({ models }: { models: readonly ReachedModel[] }) {
           {...field('message')}
           hint="Ctrl and Enter sends it."
           onKeyDown={event => {
-            if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) send()
+            if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) void ask.run()
           }}
         />
         <details>
           <summary>More</summary>
           <div class="stack">
             <TextArea label="System prompt" optional rows={2} {...field('system')} />
-            <TextField
-              label="Most output tokens"
-              optional
-              inputMode="numeric"
-              {...field('maxTokens')}
-              error={limitError(question.maxTokens)}
-            />
+            <TextField label="Most output tokens" optional inputMode="numeric" {...field('maxTokens')} />
             <CheckField
               label="Strict"
               hint="What the model's upstream cannot say is an error instead of being left out."

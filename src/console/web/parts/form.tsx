@@ -17,20 +17,10 @@ interface FormProps {
 
 /** A form that sends itself on Enter and puts the focus on the first field that is wrong. */
 export function Form({ action, verb, danger = false, onCancel, children }: FormProps) {
-  const form = useRef<HTMLFormElement>(null)
   useHeldOpen(action.busy)
-  useEffect(() => {
-    if (action.failure === undefined) return
-    const wrong = form.current?.querySelector<HTMLElement>('[aria-invalid="true"]')
-    // A field that is folded away could neither be seen nor take the focus.
-    for (let fold = wrong?.closest('details'); fold; fold = fold.parentElement?.closest('details')) {
-      fold.open = true
-    }
-    wrong?.focus()
-  }, [action.failure])
   return (
     <form
-      ref={form}
+      ref={useWrongField(action)}
       class="stack"
       noValidate
       onSubmit={event => {
@@ -52,6 +42,21 @@ export function Form({ action, verb, danger = false, onCancel, children }: FormP
       </div>
     </form>
   )
+}
+
+/** For a form: the first field that is wrong gets the focus, wherever it is. */
+export function useWrongField({ failure }: Pick<Action<[]>, 'failure'>) {
+  const form = useRef<HTMLFormElement>(null)
+  useEffect(() => {
+    if (failure === undefined) return
+    const wrong = form.current?.querySelector<HTMLElement>('[aria-invalid="true"]')
+    // A field that is folded away could neither be seen nor take the focus.
+    for (let fold = wrong?.closest('details'); fold; fold = fold.parentElement?.closest('details')) {
+      fold.open = true
+    }
+    wrong?.focus()
+  }, [failure])
+  return form
 }
 
 /** A dialog that is nothing but a form. */
