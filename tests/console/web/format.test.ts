@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 import type { Prices } from '@/console/api/contract/words.ts'
 import { ApiFailure } from '@/console/web/api/failure.ts'
+import { bucketName, isPerMillion } from '@/console/web/format/bucket-texts.ts'
 import { headerLines, readHeaderLines } from '@/console/web/format/channel-texts.ts'
 import {
   byteCount,
@@ -15,7 +16,16 @@ import {
 import { typedFutureDay, withChange, withoutChange } from '@/console/web/format/price-changes.ts'
 import { priceTexts, readPriceTexts } from '@/console/web/format/price-texts.ts'
 import { stacked } from '@/console/web/format/stack.ts'
-import { duration, readDays, readLocalTime, sinceTime, typedDay, utcTime } from '@/console/web/format/time.ts'
+import {
+  duration,
+  readDays,
+  readLocalTime,
+  sinceTime,
+  timeTexts,
+  typedDay,
+  utcTime,
+} from '@/console/web/format/time.ts'
+import type { Bucket } from '@/pricing/cost.ts'
 
 test('an axis of counts says each of its ticks as it is, and none is a fraction', () => {
   const worth = { '': 1, K: 1e3, M: 1e6, B: 1e9, T: 1e12 }
@@ -26,6 +36,41 @@ test('an axis of counts says each of its ticks as it is, and none is a fraction'
       expect(Math.round(Number(digits) * worth[unit as keyof typeof worth])).toBe(tick)
     }
   }
+})
+
+test('a receipt says what it counts, and by how many of it the price is', () => {
+  const rates: Record<Bucket, string> = {
+    input: 'Input /M',
+    cached_input: 'Input, from cache /M',
+    cache_write_5m: 'Cache write, 5 min /M',
+    cache_write_1h: 'Cache write, 1 h /M',
+    output: 'Output /M',
+    reasoning: 'Reasoning /M',
+    input_audio: 'Audio in /M',
+    output_audio: 'Audio out /M',
+    per_request: 'Per request',
+    per_image: 'Images',
+    per_video_second: 'Video, seconds',
+    per_audio_second: 'Sound, seconds',
+    per_million_characters: 'Speech, characters /M',
+  }
+  for (const [bucket, said] of Object.entries(rates)) {
+    expect(`${bucketName(bucket)}${isPerMillion(bucket) ? ' /M' : ''}`).toBe(said)
+  }
+  expect(bucketName('per_image 1024x1024')).toBe('Images, 1024x1024')
+  expect(isPerMillion('per_image 1024x1024')).toBe(false)
+})
+
+test('two hours of a chart are not called the same where clocks were put back', () => {
+  const hours = (first: string) =>
+    Array.from({ length: 3 }, (_, hour) => Date.parse(first) / 1000 + hour * 3600)
+  const texts = (times: number[]) => times.map(timeTexts(times, false, 'Europe/Berlin'))
+  expect(texts(hours('2026-10-24T00:00:00Z'))).toEqual(['24 Oct, 02:00', '24 Oct, 03:00', '24 Oct, 04:00'])
+  expect(texts(hours('2026-10-25T00:00:00Z'))).toEqual([
+    '25 Oct, 02:00 GMT+2',
+    '25 Oct, 02:00 GMT+1',
+    '25 Oct, 03:00 GMT+1',
+  ])
 })
 
 describe('times', () => {

@@ -38,6 +38,26 @@ export function sinceTime(iso: string, now: number): string {
   return localDay(iso)
 }
 
+/**
+ * What the times of a chart are called, which are given in seconds: days, or hours. Where two would be called the same, as
+ * clocks were put back, each is told with how far it is from UTC.
+ */
+export function timeTexts(
+  times: readonly number[],
+  isDaily: boolean,
+  timeZone: string,
+): (seconds: number) => string {
+  const day = { day: 'numeric', month: 'short', timeZone } as const
+  const style = isDaily ? day : ({ ...day, hour: '2-digit', minute: '2-digit' } as const)
+  const textOf = (options: Intl.DateTimeFormatOptions) => {
+    const { format } = new Intl.DateTimeFormat('en-GB', options)
+    return (seconds: number) => format(seconds * 1000)
+  }
+  const plain = textOf(style)
+  const isClear = new Set(times.map(plain)).size === times.length
+  return isClear ? plain : textOf({ ...style, timeZoneName: 'shortOffset' })
+}
+
 /** `840 ms`, `1.4 s`, `2 min 5 s` */
 export function duration(ms: number): string {
   if (ms < 1000) return `${Math.round(ms)} ms`

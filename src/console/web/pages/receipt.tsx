@@ -2,6 +2,7 @@ import { useEffect, useState } from 'preact/hooks'
 import type { Receipt } from '../../api/contract/requests.ts'
 import { call } from '../api/client.ts'
 import { useQuery } from '../api/query.ts'
+import { bucketName, isPerMillion } from '../format/bucket-texts.ts'
 import { exactMoney, isSameMoney } from '../format/money.ts'
 import { wholeNumber } from '../format/number.ts'
 import { duration } from '../format/time.ts'
@@ -143,25 +144,6 @@ const USAGE_SOURCES = {
   missing: 'unknown',
 } as const
 
-const BUCKETS: Readonly<Record<string, string>> = {
-  input: 'Input',
-  input_uncached: 'Input',
-  cached_input: 'Input, from cache',
-  cache_read: 'Input, from cache',
-  cache_write_5m: 'Cache write, 5 min',
-  cache_write_1h: 'Cache write, 1 h',
-  output: 'Output',
-  output_text: 'Output',
-  reasoning: 'Reasoning',
-  audio_input: 'Audio in',
-  input_audio: 'Audio in',
-  audio_output: 'Audio out',
-  output_audio: 'Audio out',
-  per_request: 'Per request',
-  per_image: 'Images',
-  per_video_second: 'Video, seconds',
-}
-
 type Line = Pick<Receipt['lines'][number], 'bucket' | 'quantity'> & Partial<Receipt['lines'][number]>
 
 /** Quantity times rate is amount, line by line; without a charge, the tokens alone. */
@@ -183,7 +165,7 @@ function Lines({ receipt: { lines, tokens } }: { receipt: Receipt }) {
 const NONE = <span class="soft">none</span>
 
 const LINE_COLUMNS: readonly Column<Line>[] = [
-  { label: 'What', cell: line => BUCKETS[line.bucket] ?? line.bucket.replaceAll('_', ' ') },
+  { label: 'What', cell: line => bucketName(line.bucket) },
   { label: 'Quantity', kind: 'number', cell: line => wholeNumber(Number(line.quantity)) },
   {
     label: 'Rate',
@@ -194,7 +176,7 @@ const LINE_COLUMNS: readonly Column<Line>[] = [
       ) : (
         <>
           <Money amount={rate} />
-          {bucket.startsWith('per_') ? '' : ' /M'}
+          {isPerMillion(bucket) ? ' /M' : ''}
         </>
       ),
   },

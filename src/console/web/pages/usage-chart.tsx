@@ -2,6 +2,7 @@ import { useMemo } from 'preact/hooks'
 import type { Usage } from '../../api/contract/usage.ts'
 import { alignedMoney, shortMoney } from '../format/money.ts'
 import { compactNumber } from '../format/number.ts'
+import { timeTexts } from '../format/time.ts'
 import { StackedBars, Swatch } from '../parts/chart.tsx'
 import { useCurrency } from '../session.tsx'
 import { UsageTable, UsageTotals } from './usage-figures.tsx'
@@ -21,8 +22,7 @@ export function UsageChart({ usage, measure }: { usage: Usage; measure: Measure 
   const tickTexts = (values: readonly number[]) =>
     measure === 'spend' ? alignedMoney(values.map(asMoney), currency) : values.map(compactNumber)
   const isDaily = usage.bucket === 'day'
-  const name = new Intl.DateTimeFormat('en-GB', { ...(isDaily ? DAY : HOUR), timeZone: usage.zone })
-  const timeText = (seconds: number) => name.format(seconds * 1000)
+  const timeText = useMemo(() => timeTexts(times, isDaily, usage.zone), [times, isDaily, usage.zone])
   return (
     <>
       <StackedBars
@@ -52,6 +52,3 @@ export function UsageChart({ usage, measure }: { usage: Usage; measure: Measure 
     </>
   )
 }
-
-const DAY = { day: 'numeric', month: 'short' } as const
-const HOUR = { ...DAY, hour: '2-digit', minute: '2-digit' } as const

@@ -58,7 +58,7 @@ export function StackedBars(props: ChartProps) {
           <b>{timeText(times[tip.index] ?? 0)}</b>
           {series.map(({ name, values }, index) =>
             (values[tip.index] ?? 0) === 0 ? null : (
-              <div key={name}>
+              <div key={`${index} ${name}`}>
                 <Swatch index={index} /> {name}{' '}
                 <span class="number">{valueText(values[tip.index] ?? 0)}</span>
               </div>
