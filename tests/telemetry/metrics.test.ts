@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { join } from 'node:path'
 import { startTestGateway, type TestGateway } from '#tests/support/gateway/gateway.ts'
+import { GatewayError } from '@/errors/gateway-error.ts'
 import { exposeOpenExchanges } from '@/telemetry/gauges.ts'
 import { createMetrics } from '@/telemetry/metrics.ts'
 
@@ -118,7 +119,7 @@ describe('what a gateway counts', () => {
   test('has every metric, and every label, that the example alerts ask for', async () => {
     await ask('messages/echo')
     const text = await page()
-    const rules = await Bun.file(join(import.meta.dir, '../../examples/alerts.yaml')).text()
+    const rules = await alertRules()
     // The supervisor's own, which tests/commands/serve/supervisor.test.ts reads.
     const names = new Set(rules.match(/tollgate_[a-z_]+/g)).difference(
       new Set(['tollgate_worker_restarts_total']),
@@ -131,4 +132,20 @@ describe('what a gateway counts', () => {
       expect(text).toMatch(RegExp(`^${name}\\{.*${filter}="ok"`, 'm'))
     }
   })
+
+  test.each([
+    'upstream_auth',
+    'upstream_error',
+    'upstream_rate_limited',
+    'upstream_rejected',
+    'upstream_timeout',
+    'client_closed',
+    'credit_exhausted',
+    'unsupported_parameter',
+  ] as const)('the alert of upstream failures looks at %s if the upstream is to blame for it', async kind => {
+    const [, outcomes = ''] = /outcome=~"([^"]+)"/.exec(await alertRules()) ?? []
+    expect(RegExp(`^(?:${outcomes})$`).test(kind)).toBe(new GatewayError(kind, '').origin === 'upstream')
+  })
 })
+
+const alertRules = () => Bun.file(join(import.meta.dir, '../../examples/alerts.yaml')).text()
