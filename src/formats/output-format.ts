@@ -1,6 +1,20 @@
 import type { JsonSchemaOutput, OutputFormat } from '@/generation/request.ts'
-import { asString, type JsonObject } from '@/json/json.ts'
+import { asBoolean, asString, type JsonObject } from '@/json/json.ts'
 import { withRootInPlace } from './schema-ref.ts'
+
+/** An answer of this schema, with what is said of it beside. */
+export function schemaOutput(
+  schema: JsonObject,
+  { name, description, strict }: JsonObject,
+): JsonSchemaOutput {
+  return {
+    type: 'json-schema',
+    name: asString(name),
+    description: asString(description),
+    schema,
+    strict: asBoolean(strict),
+  }
+}
 
 /** The schema of an answer with what the answer is for in its own description, for formats that have no other place for it. */
 export function describedSchema({ schema, description }: JsonSchemaOutput): JsonObject {

@@ -1,6 +1,6 @@
 /** The bytes of JSON's grammar. The functions below find their way in valid JSON without parsing it. */
 export const QUOTE = 0x22
-export const COMMA = 0x2c
+const COMMA = 0x2c
 export const COLON = 0x3a
 export const OPEN_BRACKET = 0x5b
 export const CLOSE_BRACKET = 0x5d
@@ -34,6 +34,12 @@ export function skipSpace(bytes: Buffer, from: number): number {
   let at = from
   while (isSpace(bytes[at])) at += 1
   return at
+}
+
+/** Where the next member or item starts, behind one that ends at `from`, or the object or list ends. */
+export function skipComma(bytes: Buffer, from: number): number {
+  const at = skipSpace(bytes, from)
+  return bytes[at] === COMMA ? skipSpace(bytes, at + 1) : at
 }
 
 /** Where the value that starts at `start` ends. */

@@ -1,9 +1,9 @@
 import {
-  COMMA,
   keyOf,
   OPEN_BRACE,
   OPEN_BRACKET,
   QUOTE,
+  skipComma,
   skipSpace,
   skipString,
   skipValue,
@@ -24,8 +24,7 @@ export function sliceItems(raw: Uint8Array, key: string): string[] | undefined {
   while (at < end) {
     const itemEnd = skipValue(bytes, at)
     items.push(bytes.toString('utf8', at, itemEnd))
-    const after = skipSpace(bytes, itemEnd)
-    at = bytes[after] === COMMA ? skipSpace(bytes, after + 1) : after
+    at = skipComma(bytes, itemEnd)
   }
   return items
 }
@@ -39,8 +38,7 @@ function memberStart(bytes: Buffer, key: string): number | undefined {
     const keyEnd = skipString(bytes, at)
     const start = skipSpace(bytes, skipSpace(bytes, keyEnd) + 1)
     if (keyOf(bytes, at, keyEnd) === key) found = start
-    const after = skipSpace(bytes, skipValue(bytes, start))
-    at = bytes[after] === COMMA ? skipSpace(bytes, after + 1) : after
+    at = skipComma(bytes, skipValue(bytes, start))
   }
   return found
 }

@@ -4,12 +4,12 @@ import {
   CLOSE_BRACE,
   CLOSE_BRACKET,
   COLON,
-  COMMA,
   isSpace,
   keyOf,
   OPEN_BRACE,
   OPEN_BRACKET,
   QUOTE,
+  skipComma,
   skipSpace,
   skipString,
   skipValue,
@@ -275,10 +275,4 @@ function editArray(bytes: Buffer, open: number, plan: Plan, patches: Patch[]): n
     at = skipComma(bytes, last)
   }
   return at + 1
-}
-
-/** Where the next member starts, or the object ends. */
-function skipComma(bytes: Buffer, from: number): number {
-  const at = skipSpace(bytes, from)
-  return bytes[at] === COMMA ? skipSpace(bytes, at + 1) : at
 }

@@ -1,6 +1,6 @@
 import type { Admitted, Prepared } from '@/exchange/attempt/routes.ts'
 import { relayFlow } from '@/exchange/relay/flow.ts'
-import { streamHeaders } from '@/exchange/relay/reply.ts'
+import { isEventStream, streamHeaders } from '@/exchange/relay/reply.ts'
 import { relayWhole } from '@/exchange/relay/whole.ts'
 import { bounded, refuseLosses } from '@/formats/lowering/caller-words.ts'
 import { CODECS } from '@/formats/registry.ts'
@@ -58,17 +58,13 @@ function relayStreamed(
         return undefined
       },
       headers: pipeline =>
-        isEvents && (pipeline === undefined || isEventStream(pipeline))
+        // An upstream may answer with something else than the events that it was asked for.
+        isEvents && (pipeline === undefined || isEventStream(pipeline.contentType))
           ? streamHeaders('sse')
           : { 'content-type': pipeline?.contentType ?? 'application/octet-stream' },
     },
     onEnd,
   )
-}
-
-/** An upstream may answer with something else than the events that it was asked for. */
-function isEventStream({ contentType }: OperationPipeline): boolean {
-  return contentType.startsWith('text/event-stream')
 }
 
 /** Writes requests with as many losses as can be told; in strict mode one is a 400 instead. */

@@ -1,5 +1,6 @@
 import { textTokens, tokensIn, withMargin } from '@/exchange/billing/token-estimate.ts'
 import type { UsedUp } from '@/exchange/billing/used-up.ts'
+import { isEventStream } from '@/exchange/relay/reply.ts'
 import { invalidRequest } from '@/formats/invalid.ts'
 import { readTranscriptUsage } from '@/formats/openai/audio.ts'
 import { CODECS } from '@/formats/registry.ts'
@@ -123,7 +124,7 @@ function open(headers: Headers, requestId: string, basis: UsageBasis): Operation
   const { asked } = basis
   const contentType = headers.get('content-type') ?? JSON_TYPE
   // Whisper takes no notice of `stream`.
-  if (!contentType.startsWith('text/event-stream')) {
+  if (!isEventStream(contentType)) {
     return new BytesPipeline({
       contentType,
       length: lengthIn(headers),

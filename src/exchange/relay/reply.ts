@@ -33,6 +33,11 @@ export function streamHeaders(framing: 'sse' | 'json-array'): Record<string, str
   }
 }
 
+/** Whether what is of this type comes as events. */
+export function isEventStream(contentType: string | null): boolean {
+  return contentType?.startsWith('text/event-stream') === true
+}
+
 /** An error as an answer in the shape of the surface; without a surface in OpenAI's, as for unknown paths. */
 export function errorResponse(
   error: GatewayError,

@@ -1,4 +1,5 @@
 import type { ExchangeRecord } from '@/exchange/record.ts'
+import { isEventStream } from '@/exchange/relay/reply.ts'
 import { CODECS } from '@/formats/registry.ts'
 import { asArray, asObject, asString, type JsonObject, parseObject } from '@/json/json.ts'
 import { formatEvent, type SseEvent } from '@/sse/event.ts'
@@ -24,9 +25,7 @@ export function wantsCompactionItem(json: JsonObject): boolean {
 /** The answer to such a request: a vendor's own item as it is; a summary that was written in its place as one of ours. */
 export async function inCompactionItem(response: Response, asked: Asked): Promise<Response> {
   if (!response.ok) return response
-  if (response.headers.get('content-type')?.startsWith('text/event-stream') === true) {
-    return itemStream(response, asked)
-  }
+  if (isEventStream(response.headers.get('content-type'))) return itemStream(response, asked)
   const text = await response.text()
   const said = isVendors(asked) ? text : JSON.stringify(compacted(parseObject(text) ?? {}, asked))
   return new Response(said, response)

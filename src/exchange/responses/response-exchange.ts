@@ -4,7 +4,7 @@ import type { Reservation } from '@/exchange/billing/charge.ts'
 import type { CallFacts, CallState, ConversationCall } from '@/exchange/call.ts'
 import { runExchange } from '@/exchange/exchange.ts'
 import type { ExchangeRecord } from '@/exchange/record.ts'
-import { identityHeaders, limitsOf } from '@/exchange/relay/reply.ts'
+import { identityHeaders, isEventStream, limitsOf } from '@/exchange/relay/reply.ts'
 import { encodeFailure } from '@/formats/openai-responses/error.ts'
 import { emptyResponse } from '@/formats/openai-responses/reply.ts'
 import { asString, parseObject } from '@/json/json.ts'
@@ -146,7 +146,7 @@ class ResponseState implements CallState {
     if (this.#run !== undefined) return this.#finishRun(response, { turn, record, run: this.#run })
     if (!response.ok) return response
     const sink: AnswerSink = { ended: (text, events) => this.#keep(turn, { response: text, events }) }
-    const isStream = response.headers.get('content-type')?.startsWith('text/event-stream') === true
+    const isStream = isEventStream(response.headers.get('content-type'))
     return isStream ? finishStream(response, turn, sink) : finishWhole(response, turn, sink)
   }
 

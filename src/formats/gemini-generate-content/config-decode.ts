@@ -1,3 +1,4 @@
+import { schemaOutput } from '@/formats/output-format.ts'
 import {
   type GenerationRequest,
   MODALITIES,
@@ -5,6 +6,7 @@ import {
   type OutputFormat,
   type Reasoning,
 } from '@/generation/request.ts'
+
 import {
   asArray,
   asBoolean,
@@ -90,8 +92,7 @@ function textFormat({ responseFormat }: JsonObject): OutputFormat | undefined {
   if (type === 'text/plain') return { type: 'text' }
   if (type !== JSON_TYPE) return undefined
   const known = asObject(schema)
-  if (known === undefined) return { type: 'json' }
-  return { type: 'json-schema', name: undefined, description: undefined, schema: known, strict: undefined }
+  return known === undefined ? { type: 'json' } : schemaOutput(known, {})
 }
 
 const JSON_TYPE = 'application/json'
@@ -106,7 +107,7 @@ function decodeOutput(config: JsonObject): OutputFormat | undefined {
     asObject(config['responseJsonSchema']) ?? (openapi === undefined ? undefined : liftSchema(openapi))
   // A schema says enough of the type.
   if (schema === undefined) return mimeType === undefined ? undefined : { type: 'json' }
-  return { type: 'json-schema', name: undefined, description: undefined, schema, strict: undefined }
+  return schemaOutput(schema, {})
 }
 
 function decodeThinking(config: JsonObject | undefined): Reasoning | undefined {

@@ -1,6 +1,7 @@
 import type { Call } from '@/formats/codec.ts'
 import { assertShape, invalidRequest } from '@/formats/invalid.ts'
 import { sharedHints } from '@/formats/openai/shared-fields.ts'
+import { schemaOutput } from '@/formats/output-format.ts'
 import {
   EFFORTS,
   type GenerationRequest,
@@ -80,13 +81,7 @@ function decodeOutput(format: JsonObject | undefined): OutputFormat | undefined 
     case 'json_schema': {
       const definition = asObject(format['json_schema'])
       if (definition === undefined) throw invalidRequest('response_format.json_schema', 'required')
-      return {
-        type: 'json-schema',
-        name: asString(definition['name']),
-        description: asString(definition['description']),
-        schema: asObject(definition['schema']) ?? {},
-        strict: asBoolean(definition['strict']),
-      }
+      return schemaOutput(asObject(definition['schema']) ?? {}, definition)
     }
     default:
       throw invalidRequest('response_format.type', "expected 'text', 'json_object' or 'json_schema'")

@@ -5,6 +5,7 @@ import type { Texts } from '@/json/outline.ts'
 import { sliceItems } from '@/json/slice.ts'
 import type { JsonEdit } from '@/json/splice.ts'
 import { modelTraits } from './models.ts'
+import { ENCRYPTED } from './wire.ts'
 
 /** See PassthroughCodec. */
 export const passthrough: PassthroughCodec = {
@@ -45,8 +46,6 @@ function signatures({ json, texts }: PassedBody): string[] {
 /** By their own id they belong to the reasoning before them, and the API refuses one without the other. */
 const CALLS: ReadonlySet<unknown> = new Set(['function_call', 'custom_tool_call'])
 
-const ENCRYPTED = 'reasoning.encrypted_content'
-
 /**
  * Keeps an upstream from keeping anything: what is kept is kept here, and a store that all of the gateway's callers
  * share is nobody's. So reasoning has to travel with the conversation.
@@ -57,7 +56,10 @@ function statelessEdits({ bytes, json }: PassedBody, model: string): JsonEdit[] 
   const include = asArray(json['include'])
   if (!include.includes(ENCRYPTED) && modelTraits(model).reasons === true) {
     const spelled = include.length === 0 ? [] : (sliceItems(bytes, 'include') ?? [])
-    found.push({ path: ['include'], text: `[${[...spelled, JSON.stringify(ENCRYPTED)].join(',')}]` })
+    found.push({
+      path: ['include'],
+      text: `[${[...spelled, JSON.stringify(ENCRYPTED)].join(',')}]`,
+    })
   }
   return found
 }

@@ -4,6 +4,7 @@ import { GatewayError } from '@/errors/gateway-error.ts'
 import type { Call } from '@/formats/codec.ts'
 import { assertShape, invalidRequest, unsupported } from '@/formats/invalid.ts'
 import { sharedHints } from '@/formats/openai/shared-fields.ts'
+import { schemaOutput } from '@/formats/output-format.ts'
 import { textPart } from '@/generation/part.ts'
 import {
   EFFORTS,
@@ -30,7 +31,7 @@ import { decodeInput } from './input.ts'
 import { decodeToolChoice } from './tool-choice.ts'
 import { decodeTools } from './tools.ts'
 import { unsaidFields } from './unsaid.ts'
-import { FORMAT } from './wire.ts'
+import { ENCRYPTED, FORMAT, LOGPROBS } from './wire.ts'
 
 const open = { additionalProperties: true }
 const text = Type.Optional(Type.String())
@@ -157,13 +158,7 @@ function decodeFormat(config: JsonObject | undefined): OutputFormat | undefined 
     case 'json_schema': {
       const schema = asObject(format['schema'])
       if (schema === undefined) throw invalidRequest('text.format.schema', 'expected object')
-      return {
-        type: 'json-schema',
-        name: asString(format['name']),
-        description: asString(format['description']),
-        schema,
-        strict: asBoolean(format['strict']),
-      }
+      return schemaOutput(schema, format)
     }
     default:
       throw invalidRequest('text.format.type', 'expected text, json_object or json_schema')
@@ -179,9 +174,6 @@ function decodeReasoningRequest(body: JsonObject): Reasoning | undefined {
     summary: asWord(SUMMARIES, wire['summary'] ?? wire['generate_summary']),
   }
 }
-
-const ENCRYPTED = 'reasoning.encrypted_content'
-const LOGPROBS = 'message.output_text.logprobs'
 
 function decodeLogprobs(body: JsonObject): GenerationRequest['logprobs'] {
   const top = asNumber(body['top_logprobs'])

@@ -15,7 +15,7 @@ import { encodeHistory } from './history.ts'
 import { type ModelTraits, modelTraits } from './models.ts'
 import { encodeToolChoice } from './tool-choice.ts'
 import { encodeTools } from './tools.ts'
-import { FORMAT } from './wire.ts'
+import { ENCRYPTED, FORMAT, LOGPROBS } from './wire.ts'
 
 /** The API's least; smaller limits are raised to it. */
 const MIN_OUTPUT_TOKENS = 16
@@ -236,11 +236,7 @@ function encodeInclude(
   thinks: boolean,
   logprobs: boolean,
 ): string[] | undefined {
-  const include = [
-    ...(thinks ? ['reasoning.encrypted_content'] : []),
-    ...(logprobs ? ['message.output_text.logprobs'] : []),
-    ...asStrings(extended),
-  ]
+  const include = [...(thinks ? [ENCRYPTED] : []), ...(logprobs ? [LOGPROBS] : []), ...asStrings(extended)]
   return include.length > 0 ? include : undefined
 }
 

@@ -27,3 +27,7 @@ export type ItemStatus = Extract<ResponseStatus, 'in_progress' | 'completed' | '
 
 /** This format's name, for signatures, citations and extensions. */
 export const FORMAT = 'openai-responses' as const
+
+/** What `include` asks for: reasoning that travels with the conversation, and log probabilities. */
+export const ENCRYPTED = 'reasoning.encrypted_content'
+export const LOGPROBS = 'message.output_text.logprobs'

@@ -86,7 +86,7 @@ export function openJournal(file: JournalFile): Journal {
       const until = size
       if (until === 0) return
       const bytes = await inTurn(() => file.read(until))
-      await settle(decodeRecords(bytes).settlements)
+      await settle(decodeTexts(bytes, readSettlement).items)
       await inTurn(async () => {
         if (size !== until) return
         await file.truncate(0)
@@ -171,20 +171,7 @@ function recordText({ id, accountId, keyId, costNano, costPico }: Settlement): s
   return `{"id":${JSON.stringify(id)},"accountId":${accountId},"keyId":${keyId},"costNano":"${costNano}","costPico":"${costPico}"}`
 }
 
-/** What a file holds that can be believed. */
-export interface DecodedRecords {
-  settlements: Settlement[]
-  /** Where the last intact record ends. */
-  intactBytes: number
-}
-
-/** Reads up to the first record that is torn or damaged. */
-export function decodeRecords(bytes: Uint8Array): DecodedRecords {
-  const { items: settlements, intactBytes } = decodeTexts(bytes, readSettlement)
-  return { settlements, intactBytes }
-}
-
-/** Reads records up to the first that is torn or damaged, or of which `read` makes nothing. */
+/** Reads records up to the first that is torn or damaged, or of which `read` makes nothing: there the intact ones end. */
 export function decodeTexts<Item>(
   bytes: Uint8Array,
   read: (text: string) => Item | undefined,

@@ -5,18 +5,20 @@ import { costOf, cutOff, holdOf, ledgerFixture, newId } from '#tests/ledger/fixt
 import type { Ledger } from '@/ledger/ledger.ts'
 import { crc32c } from '@/ledger/spill/crc32c.ts'
 import {
-  decodeRecords,
+  decodeTexts,
   encodeRecords,
   encodeTexts,
   type JournalFile,
   openJournal,
   openJournalFile,
+  readSettlement,
 } from '@/ledger/spill/journal.ts'
 import type { Settlement } from '@/ledger/types.ts'
 
 const fixture = await ledgerFixture()
 afterAll(() => fixture.close())
 
+const decodeRecords = (bytes: Uint8Array) => decodeTexts(bytes, readSettlement)
 const settlement = (costNano: bigint): Settlement => costOf({ id: newId(), accountId: 1, keyId: 2 }, costNano)
 
 test('the checksum is CRC-32C', () => {
@@ -28,14 +30,14 @@ describe('records', () => {
   const bytes = encodeRecords(written)
 
   test('come back as they were', () => {
-    expect(decodeRecords(bytes)).toEqual({ settlements: written, intactBytes: bytes.length })
+    expect(decodeRecords(bytes)).toEqual({ items: written, intactBytes: bytes.length })
   })
 
   test('are read up to the torn one, wherever it is torn', () => {
     const first = encodeRecords(written.slice(0, 1)).length
     for (let length = first; length < bytes.length; length += 1) {
       expect(decodeRecords(bytes.subarray(0, length))).toEqual({
-        settlements: written.slice(0, 1),
+        items: written.slice(0, 1),
         intactBytes: first,
       })
     }
@@ -46,7 +48,7 @@ describe('records', () => {
       // A Buffer's own slice would be a view.
       const damaged = new Uint8Array(bytes)
       damaged[at] = (damaged[at] ?? 0) ^ 4
-      const { settlements } = decodeRecords(damaged)
+      const { items: settlements } = decodeRecords(damaged)
       expect(settlements).toEqual(written.slice(0, settlements.length))
       expect(settlements.length).toBeLessThan(2)
     }
@@ -64,7 +66,7 @@ test.each([
   const first = settlement(1n)
   const [before, after] = [encodeRecords([first]), encodeRecords([settlement(2n)])]
   const bytes = Buffer.concat([before, encodeTexts([text]), after])
-  expect(decodeRecords(bytes)).toEqual({ settlements: [first], intactBytes: before.length })
+  expect(decodeRecords(bytes)).toEqual({ items: [first], intactBytes: before.length })
 })
 
 /** A file in memory with so much room, which writes what fits before it fails, as a full disk does. */
@@ -102,7 +104,7 @@ describe('a full disk', () => {
     room.bytes = 8192
     expect([await journal.probe(), journal.healthy()]).toEqual([true, true])
     await journal.append(second)
-    expect(disk.read().settlements).toEqual([first, second])
+    expect(disk.read().items).toEqual([first, second])
   })
 })
 
@@ -111,7 +113,7 @@ test('what is appended at once is on disk when it answers, and what comes during
   const journal = openJournal(await openJournalFile(path))
   const settlements = Array.from({ length: 50 }, (_, index) => settlement(BigInt(index)))
   await Promise.all(settlements.map(one => journal.append(one)))
-  expect(decodeRecords(readFileSync(path)).settlements).toEqual(settlements)
+  expect(decodeRecords(readFileSync(path)).items).toEqual(settlements)
   const late = settlement(7n)
   await journal.replay(async replayed => {
     expect([...replayed]).toEqual(settlements)

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { costOf, holdOf, ledgerFixture, newId } from '#tests/ledger/fixture.ts'
 import { audit } from '@/ledger/audit.ts'
-import { decodeRecords, encodeRecords } from '@/ledger/spill/journal.ts'
+import { decodeTexts, encodeRecords, readSettlement } from '@/ledger/spill/journal.ts'
 import { openNotes } from '@/ledger/spill/notes.ts'
 import type { Settlement } from '@/ledger/types.ts'
 
@@ -18,7 +18,7 @@ function openPair(name: string) {
   return { paths, notes: openNotes(paths, encodeRecords) }
 }
 
-const read = (path: string) => decodeRecords(readFileSync(path)).settlements
+const read = (path: string) => decodeTexts(readFileSync(path), readSettlement).items
 
 describe('notes', () => {
   test('are in the file when the turn of the event loop is over', async () => {
