@@ -31,8 +31,10 @@ export interface VendorTraits {
   fitCallId: (id: string) => string
 }
 
-/** A vendor that refuses what it does not know instead of passing over it. */
-interface StrictVendor extends Pick<VendorTraits, 'reasoningField'>, Partial<Pick<VendorTraits, 'efforts'>> {
+/** A vendor that refuses what it does not know instead of passing over it. What is left out is as with the others. */
+interface StrictVendor
+  extends Pick<VendorTraits, 'reasoningField'>,
+    Partial<Pick<VendorTraits, 'efforts' | 'takesStreamOptions' | 'checksCallIds' | 'fitCallId'>> {
   host: RegExp
   refuses: readonly RequestField[]
 }
@@ -53,6 +55,9 @@ const STRICT: readonly StrictVendor[] = [
       ...(['logprobs', 'logitBias', 'topK', 'seed', 'user', 'serviceTier', 'reasoning'] as const),
     ],
     reasoningField: undefined,
+    takesStreamOptions: false,
+    checksCallIds: true,
+    fitCallId: nineCharacters,
   },
   {
     // https://github.com/Cerebras/cerebras-cloud-sdk-node/blob/main/src/resources/chat/completions.ts
@@ -70,6 +75,7 @@ const STRICT: readonly StrictVendor[] = [
     ],
     reasoningField: undefined,
     efforts: ['none', 'high'],
+    takesStreamOptions: false,
   },
   {
     // https://github.com/fw-ai-external/python-sdk/blob/main/src/fireworks/types/chat/completion_create_params.py
@@ -89,16 +95,12 @@ const UNTHINKING: readonly { host: RegExp; models: RegExp }[] = [
   { host: /(?:^|\.)(?:z\.ai|bigmodel\.cn)$/, models: /^glm-(?:4|5(?!\.[3-9]))/ },
 ]
 
-/** The vendors that do not know `stream_options`: Mistral's and Cohere's are an error. */
-const WITHOUT_STREAM_OPTIONS = /(?:^|\.)(?:mistral\.ai|cohere\.(?:ai|com))$/
-
 /** The traits of a vendor: a short name, or a host with or without its port. */
 export const vendorTraits = remembered(traitsOf)
 
 function traitsOf(vendor: string): VendorTraits {
   const host = vendorHost(vendor)
   const isOpenaiItself = isOpenai(vendor)
-  const isMistral = /(?:^|\.)mistral\.ai$/.test(host)
   const strict = STRICT.find(vendor => vendor.host.test(host))
   return {
     isOpenai: isOpenaiItself,
@@ -109,9 +111,9 @@ function traitsOf(vendor: string): VendorTraits {
     efforts: strict?.efforts,
     unthinking: UNTHINKING.find(vendor => vendor.host.test(host))?.models,
     refuses: new Set(isOpenaiItself ? ['topK'] : (strict?.refuses ?? [])),
-    takesStreamOptions: !WITHOUT_STREAM_OPTIONS.test(host),
-    checksCallIds: isOpenaiItself || isMistral,
-    fitCallId: isMistral ? nineCharacters : fortyCharacters,
+    takesStreamOptions: strict?.takesStreamOptions ?? true,
+    checksCallIds: strict?.checksCallIds ?? isOpenaiItself,
+    fitCallId: strict?.fitCallId ?? fortyCharacters,
   }
 }
 
