@@ -49,6 +49,13 @@ describe.each(FORMATS)('%s', format => {
     expect(failure(format, `data: ${JSON.stringify(body)}\n\n`)).toMatchObject(TOLD)
   })
 
+  test('an error without words is one of its status', () => {
+    expect(failure(format, 'data: {"error":{"code":429}}\n\n')).toMatchObject({
+      type: 'error',
+      error: { fault: { status: 429 } },
+    })
+  })
+
   test('an event of an error that is text is told in its own words', () => {
     expect(failure(format, 'event: error\ndata: why\n\n')).toMatchObject(TOLD)
   })

@@ -8,6 +8,7 @@ import {
   asObject,
   asString,
   asStrings,
+  isJsonObject,
   type JsonObject,
   type JsonValue,
 } from '@/json/json.ts'
@@ -70,7 +71,8 @@ export function complaintIn(body: JsonObject): GatewayError | undefined {
   const { type, object } = body
   // Events of tomorrow have a type, too, and words perhaps.
   const isEvent = typeof type === 'string' && object !== 'error' && !/(?:error|exception)$/i.test(type)
-  return isEvent || readFault(body, 0).text === undefined ? undefined : errorInAnswer(body)
+  const says = isJsonObject(body['error']) || readFault(body, 0).text !== undefined
+  return says && !isEvent ? errorInAnswer(body) : undefined
 }
 
 /** What stands in the place of an event and is no JSON: an error, in words, or an event that is broken. */
