@@ -367,6 +367,27 @@ const MESSAGES: readonly Disorder[] = [
     ends: 'tool-calls',
   },
   {
+    name: 'a thought and two texts, all side by side',
+    stream: [
+      start,
+      blockStart(0, { type: 'thinking', thinking: '', signature: '' }),
+      blockDelta(0, { type: 'thinking_delta', thinking: 'h' }),
+      blockStart(1, textBlock),
+      blockDelta(1, textOf('a')),
+      blockDelta(0, { type: 'thinking_delta', thinking: 'm' }),
+      blockStart(2, textBlock),
+      blockDelta(2, textOf('X')),
+      blockDelta(1, textOf('b')),
+      blockStop(0),
+      blockDelta(2, textOf('Y')),
+      blockStop(2),
+      blockStop(1),
+      ...messageEnd('end_turn'),
+    ],
+    says: { reasoning: 'hm', text: 'abXY' },
+    ends: 'end',
+  },
+  {
     name: 'three calls, two of them under one id and one under none',
     stream: [
       start,

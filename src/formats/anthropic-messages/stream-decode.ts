@@ -1,4 +1,5 @@
 import type { GatewayError } from '@/errors/gateway-error.ts'
+import { BlockQueue } from '@/formats/block-queue.ts'
 import type { DecodeContext } from '@/formats/codec.ts'
 import {
   brokenAnswer,
@@ -16,6 +17,7 @@ import {
 } from '@/formats/plain/plain-text.ts'
 import { CallIds } from '@/formats/tools/call-ids.ts'
 import type { Emit } from '@/generation/event.ts'
+import { compose } from '@/generation/machine.ts'
 import { withDigits } from '@/json/exact.ts'
 import {
   asNumber,
@@ -34,10 +36,18 @@ import { DATA_KEYS, type StreamEventType } from './wire.ts'
 
 /**
  * Reads an upstream's stream by the API's own grammar, with what vendors really send: pings anywhere, a
- * message_start that is repeated or already holds content, several message_deltas, blocks left open at the end.
+ * message_start that is repeated or already holds content, several message_deltas, blocks left open at the end. Blocks that
+ * a proxy writes side by side are told one after another.
  */
 export function createStreamDecoder(context: DecodeContext): StreamDecoder {
-  return new EventDecoder(context)
+  const decoder = new EventDecoder(context)
+  if (context.isPassed === true) return decoder
+  return {
+    ...compose(decoder, new BlockQueue('text-start', 'reasoning-start')),
+    plain: decoder,
+    servedTier: () => decoder.servedTier(),
+    missingEnd: () => decoder.missingEnd(),
+  }
 }
 
 const shapeOf = (field: string): PlainShape => ({ text: ['delta', field], loose: [], usage: undefined })

@@ -200,6 +200,9 @@ const KINDS: Record<'thoughts' | 'calls', Record<Format, number[]>> = {
   },
 }
 
+/** Where one block is open at a time, the head's is to end before another begins. */
+const TEXT_STOP = 'event: content_block_stop\ndata: {"type":"content_block_stop","index":0}\n\n'
+
 describe.each(['thoughts', 'calls'] as const)('%s are parsed only where they begin', kind => {
   const callers = FORMATS.filter(to => KINDS[kind][to].length > 0)
   const cases = FORMATS.flatMap(from =>
@@ -214,7 +217,8 @@ describe.each(['thoughts', 'calls'] as const)('%s are parsed only where they beg
     const deltas = Array.from({ length: 100 }, (_, n) =>
       block.delta(JSON.stringify(n === 0 ? '{"steps":"' : `step ${n} "é"`), n),
     )
-    const events = [...HEADS[from], ...block.before, ...deltas, ...block.after, ...ENDS[from]]
+    const head = [...HEADS[from], ...(from === 'anthropic-messages' ? [TEXT_STOP] : [])]
+    const events = [...head, ...block.before, ...deltas, ...block.after, ...ENDS[from]]
     const stream = Buffer.from(events.join(''))
     const given = { from, to, stream, framed: false, wire: THINKING[to] }
     const { pushes, ...short } = run(given, 'short', [stream.length])
