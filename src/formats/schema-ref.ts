@@ -27,8 +27,7 @@ export function withRootInPlace(schema: JsonObject): JsonObject {
 
 function step(here: JsonValue | undefined, key: string): JsonValue | undefined {
   if (Array.isArray(here)) return here[Number(key)]
-  const object = asObject(here)
-  return object !== undefined && Object.hasOwn(object, key) ? object[key] : undefined
+  return asObject(here)?.[key]
 }
 
 function unescapePointer(segment: string): string {

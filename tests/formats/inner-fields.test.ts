@@ -102,6 +102,11 @@ const CASES: readonly (readonly [Format, JsonObject, string])[] = [
   ],
   [CHAT, chatTool({ tool_choice: { type: 'none', why: 'x' } }), 'tool_choice.why'],
   [CHAT, chatTool({ functions: [{ name: 'f', returns: {} }] }), 'functions.returns'],
+  [
+    CHAT,
+    chatTool({ functions: [{ name: 'f' }], function_call: { name: 'f', why: 'x' } }),
+    'function_call.why',
+  ],
   [CHAT, chatTool({ response_format: { type: 'json_object', indent: 2 } }), 'response_format.indent'],
   [
     CHAT,

@@ -55,7 +55,7 @@ const NUMBERED: readonly WireFinishReason[] = [
 
 /** The reason in neutral words; undefined when none is given yet (absent, empty, unspecified). */
 export function decodeFinishReason(value: JsonValue | undefined): StopReason | undefined {
-  if (value === undefined || value === null || value === '' || value === 0) return undefined
+  if (value === undefined || value === null || value === '') return undefined
   const name = typeof value === 'number' ? NUMBERED[value] : value
   if (name === 'FINISH_REASON_UNSPECIFIED') return undefined
   return isKeyOf(DECODED, name) ? DECODED[name] : 'other'

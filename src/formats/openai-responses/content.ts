@@ -128,10 +128,10 @@ function decodeFile(part: JsonObject): MediaPart | undefined {
 }
 
 function decodeAudio(part: JsonObject): MediaPart | undefined {
-  const audio = asObject(part['input_audio']) ?? part
-  const data = asString(audio['data'])
+  const audio = asObject(part['input_audio'])
+  const data = asString(audio?.['data'])
   if (data === undefined) return undefined
-  const mediaType = `audio/${asString(audio['format']) ?? 'wav'}`
+  const mediaType = `audio/${asString(audio?.['format']) ?? 'wav'}`
   return mediaPart({ kind: 'audio', mediaType, source: { type: 'base64', data } })
 }
 

@@ -4,7 +4,7 @@ import { wrapSignature } from '@/formats/signatures/signature.ts'
 import { type MediaPart, mediaPart, reasoningPart, type Signature, textPart } from '@/generation/part.ts'
 import type { GenerationRequest, Turn } from '@/generation/request.ts'
 import type { FunctionTool } from '@/generation/tool.ts'
-import { asArray, isJsonObject, type JsonObject } from '@/json/json.ts'
+import { asArray, asObjects, isJsonObject, type JsonObject } from '@/json/json.ts'
 import { decode, encode, target, thrown } from './fixtures.ts'
 
 const OPUS_4_8 = target('claude-opus-4-8')
@@ -385,6 +385,17 @@ describe('tools', () => {
     expect(encode({ tools: strict }, target('claude-3-7-sonnet-latest')).losses).toEqual([
       { field: 'toolStrict', name: undefined },
     ])
+  })
+
+  test.each([
+    ['may leave an argument empty', { type: ['string', 'null'] }, true],
+    ['has an argument whose keys the model chooses', { type: 'object', additionalProperties: true }, false],
+    ['has such an argument or none', { type: ['object', 'null'] }, false],
+  ])('a strict tool that %s', (_, argument, isStrict) => {
+    const parameters = { type: 'object', properties: { a: argument }, required: ['a'] }
+    const { body, losses } = encode({ tools: [tool('f', { strict: true, parameters })] })
+    expect(asObjects(body['tools'])[0]?.['strict']).toBe(isStrict ? true : undefined)
+    expect(losses.map(({ field }) => field)).toEqual(isStrict ? [] : ['toolStrict'])
   })
 
   test('web search is mapped, other hosted tools are lost by name', () => {

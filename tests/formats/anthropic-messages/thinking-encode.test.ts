@@ -390,7 +390,9 @@ describe('structured output', () => {
     expect(body['system']).toContain('"minLength":1')
     expect(body['tool_choice']).toBeUndefined()
     expect(emulate.outputTool).toBeUndefined()
-    expect(encode({ output: { type: 'json' } }).body['system']).toContain('JSON object')
+    expect(encode({ output: { type: 'json' } }).body['system']).toBe(
+      'Reply with one valid JSON object and nothing else: no prose, no code fence.',
+    )
     expect(encode({ output: { type: 'text' } }).body['system']).toBeUndefined()
   })
   test.each([

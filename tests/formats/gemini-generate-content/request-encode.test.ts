@@ -389,11 +389,13 @@ describe('configuration', () => {
     ['gemini-3-pro-preview', { effort: 'none' }, { thinkingLevel: 'LOW' }],
     ['models/gemini-3.1-pro', { effort: 'medium' }, { thinkingLevel: 'MEDIUM' }],
     [G2, { effort: 'high' }, undefined],
+    ['gemini-3.1-flash-tts', { effort: 'high' }, undefined],
+    ['gemini-2.5-flash-preview-tts', { effort: 'high' }, undefined],
   ] as const)('%s thinks %j as %j', (model, said, thinkingConfig) => {
     const reasoning = { effort: undefined, budgetTokens: undefined, summary: undefined, ...said }
     const { body, losses } = encode({ reasoning }, model)
     expect(body['generationConfig']).toEqual(thinkingConfig === undefined ? undefined : { thinkingConfig })
-    expect(losses.length).toBe(model === G2 ? 1 : 0)
+    expect(losses.length).toBe(model === G2 || model.endsWith('tts') ? 1 : 0)
   })
 
   test('structured output: natively, lowered, or in words where functions stand in its way', () => {

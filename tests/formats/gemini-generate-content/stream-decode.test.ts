@@ -408,6 +408,15 @@ describe('sources', () => {
     ])
   })
 
+  test('of words that the text has twice are of those that the numbers name', () => {
+    const segment = { startIndex: 4, endIndex: 7, text: 'abc' }
+    const groundingSupports = [{ segment, groundingChunkIndices: [0] }]
+    const end = { ...STOP, groundingMetadata: { ...groundingMetadata, groundingSupports } }
+    expect(answer(chunk([{ text: 'abc abc' }], end)).parts).toMatchObject([
+      { citations: [{ start: 4, end: 7 }] },
+    ])
+  })
+
   test('that come behind a call are those of the text before it', () => {
     const chunks = [
       chunk([{ text: 'abc' }]),

@@ -5,7 +5,7 @@ import { CODECS } from '@/formats/registry.ts'
 import { FORMATS } from '@/generation/format.ts'
 
 const [CHAT, RESPONSES, , GEMINI] = FORMATS
-const base64 = (text: string) => Buffer.from(text).toString('base64')
+const base64 = (text: string) => Buffer.from(text, 'latin1').toString('base64')
 
 test.each([
   ['by its name, where it is bare base64', { filename: 'a.csv', file_data: base64('a,b') }, 'text/csv'],
@@ -41,7 +41,11 @@ test.each([
 
 test.each([
   ['as its caller says, in whichever case', { mimeType: 'IMAGE/JPEG', data: 'AAAA' }, 'image', 'image/jpeg'],
-  ['by its first bytes', { data: '/9j/4AAQ' }, 'image', 'image/jpeg'],
+  ['by the first bytes of a JPEG', { data: '/9j/4AAQ' }, 'image', 'image/jpeg'],
+  ['by the first bytes of a PNG', { data: base64('\u0089PNG\r\n\u001a\n') }, 'image', 'image/png'],
+  ['by the first bytes of a GIF', { data: base64('GIF89a') }, 'image', 'image/gif'],
+  ['by the first bytes of a WebP', { data: base64('RIFF....WEBP') }, 'image', 'image/webp'],
+  ['by the first bytes of an MP3', { data: base64('ID3') }, 'audio', 'audio/mp3'],
   [
     'by its name, where its caller calls it a stream of bytes',
     { mimeType: 'application/octet-stream', data: 'AAAA', displayName: 'a.docx' },

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test'
-import { assistant, call, result, system, user } from '#tests/formats/parts.ts'
+import { assistant, call, functionTool, result, system, user } from '#tests/formats/parts.ts'
 import { openaiChatCompletions } from '@/formats/openai-chat-completions/codec.ts'
 import {
   type MediaPart,
@@ -123,6 +123,7 @@ describe('by the name of the model', () => {
     ['o3', 'max', 'high'],
     ['o3', 'minimal', 'low'],
     ['gpt-5', 'none', 'minimal'],
+    ['gpt-5', 'max', 'high'],
     ['gpt-5.1', 'minimal', 'none'],
     ['gpt-5.4', 'xhigh', 'xhigh'],
     ['gpt-4.1', 'none', undefined],
@@ -190,6 +191,15 @@ describe('fields', () => {
     })
     expect(encode(requestOf({})).body).not.toHaveProperty('stream')
   })
+
+  test.each(['api.mistral.ai', 'api.cohere.ai'])(
+    '%s, which refuses to be asked for the usage of a stream, is not asked',
+    vendor => {
+      const { body } = encode({ ...requestOf({}), stream: true }, 'm', vendor)
+      expect(body['stream']).toBe(true)
+      expect(body).not.toHaveProperty('stream_options')
+    },
+  )
 
   test('nothing that was not said is written', () => {
     expect(encode(requestOf({})).body).toEqual({ model: 'm', messages: [{ role: 'user', content: 'Hi' }] })
@@ -565,6 +575,23 @@ describe('parts', () => {
       body: { messages: [{ role: 'user', content: 'a' }] },
       losses: [{ field: 'cacheMark' }],
     })
+  })
+
+  test('a text without a word is no part of a message', () => {
+    expect(messagesOf([user('', media({}), 'a')])).toMatchObject([
+      { content: [{ type: 'image_url' }, { type: 'text', text: 'a' }] },
+    ])
+  })
+
+  test('a cache mark on a tool is written for OpenRouter, and else a loss', () => {
+    const marked = { ...requestOf({}), tools: [functionTool('f', { cache: { ttl: '1h' } })] }
+    expect(encode(marked, 'anthropic/claude-sonnet-4.5', 'openrouter.ai')).toMatchObject({
+      body: { tools: [{ function: { name: 'f' }, cache_control: { type: 'ephemeral', ttl: '1h' } }] },
+      losses: [],
+    })
+    expect(encode(marked, 'gpt-5.6', 'api.openai.com').losses).toEqual([
+      { field: 'cacheMark', name: undefined },
+    ])
   })
 
   test('a refusal is its own field at OpenAI and text elsewhere', () => {

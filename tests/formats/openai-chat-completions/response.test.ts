@@ -43,6 +43,15 @@ describe('a whole answer', () => {
     expect(asObject(choiceOf([])['message'])?.['content']).toBe('')
   })
 
+  test('counts the places of its sources from where all of its text begins', () => {
+    const cited = { url: 'https://a.example', title: 'A', citedText: 'c', start: 1, end: 2, wire: undefined }
+    const { message } = choiceOf([textPart('ab'), { ...textPart('bc'), citations: [cited] }])
+    expect(message).toMatchObject({
+      content: 'abbc',
+      annotations: [{ url_citation: { start_index: 3, end_index: 4 } }],
+    })
+  })
+
   test('never has an empty string of arguments', () => {
     expect(choiceOf([call('a', { input: '' })])).toMatchObject({
       message: { tool_calls: [{ id: 'a', type: 'function', function: { name: 'f', arguments: '{}' } }] },

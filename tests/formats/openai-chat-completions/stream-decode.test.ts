@@ -322,6 +322,12 @@ describe('edge cases of this format', () => {
     })
   })
 
+  test('encrypted reasoning is kept as the signature, though nobody signed it', () => {
+    const details = [{ type: 'reasoning.encrypted', data: 'gAAA', id: 'rs_1', index: 0 }]
+    const [thought] = candidateOf([chunk({ reasoning_details: details }), text('x'), finish('stop')]).parts
+    expect(thought).toMatchObject({ texts: [], signature: { value: JSON.stringify(details) } })
+  })
+
   test('edge 28: content as parts, thinking among them', () => {
     const chunks = [
       chunk({ content: [{ type: 'thinking', thinking: [{ type: 'text', text: 't' }] }] }),
@@ -510,6 +516,14 @@ describe('what other vendors add', () => {
     expect(candidateOf([text('a'), end]).parts[0]).toMatchObject({
       citations: [{ url: 'https://example.com', title: 'T' }],
     })
+  })
+
+  test('sources of which only the address is said are citations of the text', () => {
+    const urls = ['https://a.example', 'https://b.example']
+    const answer = candidateOf([text('x'), { ...finish('stop'), citations: urls }])
+    expect(answer.parts).toMatchObject([
+      { text: 'x', citations: urls.map(url => ({ url, title: undefined })) },
+    ])
   })
 
   test('a whole message in the place of a delta', () => {

@@ -4,6 +4,10 @@ import { vendorTraits } from '@/formats/openai-chat-completions/vendors.ts'
 const mistral = vendorTraits('api.mistral.ai').fitCallId
 const others = vendorTraits('api.openai.com').fitCallId
 
+test.each(['api.mistral.ai', 'API.Mistral.ai', 'api.mistral.ai:8443'])('%s is Mistral', vendor => {
+  expect(vendorTraits(vendor).takesStreamOptions).toBe(false)
+})
+
 test("Mistral's own call ids are what they were", () => {
   expect(mistral('aB3dE6gH9')).toBe('aB3dE6gH9')
 })

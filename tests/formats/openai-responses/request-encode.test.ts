@@ -459,6 +459,12 @@ describe('cache marks', () => {
     expect(losses).toEqual([])
   })
 
+  test('say no lifetime where their caller said none', () => {
+    const plain = [user({ ...textPart('long'), cache: { ttl: undefined } })]
+    const sent = JSON.stringify(encode({ turns: plain }, { ...TARGET, model: 'gpt-5.6' }).body['input'])
+    expect(sent).toContain('"prompt_cache_breakpoint":{"mode":"explicit"}')
+  })
+
   test('are a loss elsewhere', () => {
     expect(lossesOf({ turns })).toEqual(['cacheMark'])
   })

@@ -48,6 +48,10 @@ describe.each(['openai-chat-completions', 'openai-responses'] as const)('a stric
       'refers to such an object',
       { ...closed({ a: { $ref: '#/$defs/x' } }), $defs: { x: closed({ b: text }, []) } },
     ],
+    [
+      'refers to such an object as older schemas do',
+      { ...closed({ a: { $ref: '#/definitions/x' } }), definitions: { x: closed({ b: text }, []) } },
+    ],
     ['puts parts together', closed({ a: { allOf: [closed({ b: text })] } })],
   ])('is strict no more, which its caller is told, where it %s: OpenAI would refuse it', (_, schema) => {
     const { sent, losses } = lower(to, schema)

@@ -43,6 +43,18 @@ describe('a setting that only the vendor of a hosted tool has is a loss at anoth
     [
       MESSAGES,
       GEMINI,
+      { type: 'web_search_20250305', name: 'web_search', allowed_domains: ['a.org'] },
+      ['tools.web_search_20250305.allowed_domains'],
+    ],
+    [
+      RESPONSES,
+      GEMINI,
+      { type: 'web_search', filters: { allowed_domains: ['a.org'] } },
+      ['tools.web_search.filters.allowed_domains'],
+    ],
+    [
+      MESSAGES,
+      GEMINI,
       { type: 'web_fetch_20250910', name: 'web_fetch', max_content_tokens: 5 },
       ['tools.web_fetch_20250910.max_content_tokens'],
     ],

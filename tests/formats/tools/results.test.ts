@@ -4,6 +4,7 @@ import { CODECS } from '@/formats/registry.ts'
 import { FORMATS } from '@/generation/format.ts'
 import { type ToolResultPart, textPart } from '@/generation/part.ts'
 import { EMPTY_REQUEST } from '../empty-request.ts'
+import { assistant, call, result, user } from '../parts.ts'
 
 const LOST: ToolResultPart = {
   type: 'tool-result',
@@ -24,6 +25,17 @@ test.each(FORMATS)(
     expect(sent).toContain('Result of tool call lost, which failed:')
     expect(sent).toContain('no such file')
     expect(sent.includes('cache_control') || losses.some(({ field }) => field === 'cacheMark')).toBe(true)
+  },
+)
+
+test.each(['openai-chat-completions', 'openai-responses'] as const)(
+  '%s: all parts of a result that failed are sent, which its first words say',
+  to => {
+    const failed = result('a', [textPart('exit 1'), textPart('no such file')], { isError: true })
+    const request = { ...EMPTY_REQUEST, turns: [user('go'), assistant(call('a')), user(failed)] }
+    const sent = JSON.stringify(CODECS[to].encodeRequest(request, TARGETS[to]).body)
+    expect(sent).toContain('Error: exit 1')
+    expect(sent).toContain('no such file')
   },
 )
 
