@@ -26,18 +26,23 @@ export function abruptEnd(
     { path: ['error'], value: end.error },
     { path: ['output'], text: `[${doneItems(events).join(',')}]` },
   ])
-  return { status: end.status, response: ended, events: [...last, lastEvent(ended, events, end)] }
+  return { status: end.status, response: ended, events: [...last, ...lastEvents(ended, events, end)] }
 }
 
 /**
- * The event that ends the stream of such a response. One that was cancelled counts as incomplete: clients refuse
- * types that they do not know, and its status says the rest.
+ * The events that end the stream of such a response. One that was cancelled counts as incomplete: clients refuse types that
+ * they do not know, and its status says the rest. One that failed says so in an `error` first, as all do.
  */
-function lastEvent(response: string, events: readonly StoredEvent[], end: AbruptEnd): StoredEvent {
-  const type = end.status === 'failed' ? 'response.failed' : 'response.incomplete'
-  const number = (events.at(-1)?.number ?? -1) + 1
-  const data = `{"type":"${type}","sequence_number":${number},"response":${response}}`
-  return { number, data }
+function lastEvents(response: string, events: readonly StoredEvent[], { error }: AbruptEnd): StoredEvent[] {
+  const next = (events.at(-1)?.number ?? -1) + 1
+  const ending = (type: string, number: number): StoredEvent => ({
+    number,
+    data: `{"type":"${type}","sequence_number":${number},"response":${response}}`,
+  })
+  if (error === null) return [ending('response.incomplete', next)]
+  const fields = { ...error, param: null }
+  const told = { type: 'error', sequence_number: next, ...fields, error: { type: error.code, ...fields } }
+  return [{ number: next, data: JSON.stringify(told) }, ending('response.failed', next + 1)]
 }
 
 /** The items that a stream has ended, in the order of their places. */

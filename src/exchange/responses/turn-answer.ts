@@ -71,6 +71,8 @@ class AnswerTeller {
   readonly #events: StoredEvent[] = []
   #eventBytes = 0
   #ended = false
+  /** An `error` event. Who is told of it may ask at once for what was kept, so it is told with the end. */
+  #error: { event: StoredEvent; block: Buffer } | undefined
 
   constructor(turn: Turn, sink: AnswerSink) {
     this.#turn = turn
@@ -92,6 +94,10 @@ class AnswerTeller {
     const event = this.#read(block)
     if (event === undefined) return emit(block)
     const { type, number } = event
+    if (type === 'error') {
+      this.#error = { event, block }
+      return
+    }
     if (!('response' in event.json)) {
       this.#note({ number, data: event.data })
       return emit(block)
@@ -99,7 +105,10 @@ class AnswerTeller {
     let data = spliceText(event.data, truths(this.#turn, ['response']))
     if (TERMINAL.has(type)) {
       this.#ended = true
+      const error = this.#error
+      if (error !== undefined) this.#note({ number: error.event.number, data: error.event.data })
       data = await this.#conclude(data, number)
+      if (error !== undefined) emit(error.block)
     } else this.#note({ number, data })
     emit(Buffer.from(formatEvent(type, data)))
   }

@@ -16,6 +16,15 @@ export function encodeFailure(error: GatewayError, requestId: string): { code: s
 }
 
 /**
+ * What the `error` event says that OpenAI writes before `response.failed`. Its SDKs throw on that, and frameworks that know
+ * no `response.failed` take what came before it for the whole answer. Nested in OpenAI's traffic, flat in its types: both.
+ */
+export function encodeErrorFields(error: GatewayError, requestId: string) {
+  const fields = { ...encodeFailure(error, requestId), param: error.param ?? null }
+  return { ...fields, error: { type: fields.code, ...fields } }
+}
+
+/**
  * Codex acts on these whatever the status was. `context_length_exceeded` makes it compact its history,
  * `insufficient_quota` makes it stop asking.
  */
@@ -39,7 +48,7 @@ function failureCode(error: GatewayError): string {
 }
 
 /**
- * The last event of a stream that broke: continues the upstream's numbering. Where nothing was written yet, the response
+ * The last events of a stream that broke: they continue the upstream's numbering. Where nothing was written yet, the response
  * is announced before it fails: OpenAI's own helper reads no message of one that was not.
  */
 export function encodeErrorEvent(
@@ -56,13 +65,17 @@ export function encodeErrorEvent(
   const isFirst = number === undefined && known?.['id'] === undefined
   const announced = isFirst ? ['response.created', 'response.in_progress'] : []
   const next = (number ?? -1) + 1
-  const write = (type: string, index: number, response: JsonObject) =>
-    formatEvent(type, JSON.stringify({ type, sequence_number: next + index, response }))
   const failed = { ...begun, status: 'failed', error: encodeFailure(error, requestId) }
-  return (
-    announced.map((type, index) => write(type, index, begun)).join('') +
-    write('response.failed', announced.length, failed)
-  )
+  const events: [type: string, fields: JsonObject][] = [
+    ...announced.map((type): [string, JsonObject] => [type, { response: begun }]),
+    ['error', encodeErrorFields(error, requestId)],
+    ['response.failed', { response: failed }],
+  ]
+  return events
+    .map(([type, fields], index) =>
+      formatEvent(type, JSON.stringify({ type, sequence_number: next + index, ...fields })),
+    )
+    .join('')
 }
 
 /** The id of the response to a request. */

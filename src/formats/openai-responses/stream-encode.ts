@@ -13,7 +13,7 @@ import type { Finish } from '@/generation/response.ts'
 import type { Usage } from '@/generation/usage.ts'
 import { asNonEmpty, type JsonObject, type JsonValue } from '@/json/json.ts'
 import { CallWriter } from './call-writer.ts'
-import { encodeFailure, responseId } from './error.ts'
+import { encodeErrorFields, encodeFailure, responseId } from './error.ts'
 import { EventLines } from './event-line.ts'
 import { INCOMPLETE_REASON } from './finish.ts'
 import { ID_PREFIXES, type ItemWriter, type Place } from './item-writer.ts'
@@ -355,7 +355,8 @@ export class ReplyWriter implements StreamMachine<GenerationEvent, string> {
     this.#start(emit)
     this.#state.status = 'failed'
     this.#state.error = encodeFailure(error, this.#context.requestId)
-    emit(this.#terminal('response.failed'))
+    const fields = JSON.stringify(encodeErrorFields(error, this.#context.requestId)).slice(1, -1)
+    emit(this.#lines.line('error', fields) + this.#terminal('response.failed'))
   }
 
   #terminal(type: 'response.completed' | 'response.incomplete' | 'response.failed'): string {

@@ -27,7 +27,8 @@ function* streamResponses(exchange: Exchange): Generator<string> {
   yield frame({ type: 'response.in_progress', response: responseObject(exchange, 'in_progress', []) })
   for (const step of exchange.play()) {
     if (step.type === 'error') {
-      yield frame({ type: 'error', code: 'server_error', message: step.failure.message, param: null })
+      const code = 'server_error'
+      yield frame({ type: 'error', error: { type: code, code, message: step.failure.message, param: null } })
       yield frame({ type: 'response.failed', response: failedObject(exchange, step.failure, items.done) })
       return
     }

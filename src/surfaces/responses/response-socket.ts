@@ -159,7 +159,10 @@ export class ResponseSocket {
     const events: SseEvent[] = []
     for (let read = await reader.read(); !read.done; read = await reader.read()) {
       parser.push(read.value, event => events.push(event))
-      for (const { data } of events.splice(0)) if (data.startsWith('{')) await this.#send(data, lane)
+      // An `error` frame ends what was asked: the `response.failed` behind it would be taken for the next answer's.
+      for (const { data } of events.splice(0)) {
+        if (data.startsWith('{') && !data.startsWith(ERROR_EVENT)) await this.#send(data, lane)
+      }
     }
   }
 
@@ -194,6 +197,8 @@ export class ResponseSocket {
     if (HOPELESS.has(response.status)) this.#ws?.close(POLICY_VIOLATION, 'This API key may not be used')
   }
 }
+
+const ERROR_EVENT = '{"type":"error",'
 
 const TOLD_HEADERS = new Set(['x-request-id', 'retry-after', 'retry-after-ms', 'x-should-retry'])
 

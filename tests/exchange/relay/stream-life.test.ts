@@ -364,7 +364,7 @@ describe('an upstream that is cut', () => {
     },
   )
 
-  test('continues the sequence numbers of a Responses stream in its error event', async () => {
+  test('continues the sequence numbers of a Responses stream in its error events', async () => {
     const fed = fedStream()
     upstream.answer = () => eventStream(fed.stream)
     fed.write(SURFACES.responses.first)
@@ -372,10 +372,15 @@ describe('an upstream that is cut', () => {
     await stream.until('one')
     fed.close()
     await stream.toEnd()
-    const failed = JSON.parse(stream.text.split('event: response.failed\ndata: ')[1] ?? '{}')
+    const [error, failed] = stream.text
+      .trim()
+      .split('\n\n')
+      .slice(-2)
+      .map(event => JSON.parse(event.slice(event.indexOf('{'))))
+    expect(error).toMatchObject({ type: 'error', sequence_number: 3, code: 'server_error' })
     expect(failed).toMatchObject({
       type: 'response.failed',
-      sequence_number: 3,
+      sequence_number: 4,
       response: { status: 'failed' },
     })
   })

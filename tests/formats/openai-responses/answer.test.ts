@@ -1,11 +1,10 @@
 import { describe, expect, test } from 'bun:test'
-import OpenAI from 'openai'
 import { GatewayError } from '@/errors/gateway-error.ts'
 import { openaiResponses } from '@/formats/openai-responses/codec.ts'
 import { encodeUsage } from '@/formats/openai-responses/usage.ts'
 import { inputTokens, NO_USAGE, outputTokens } from '@/generation/usage.ts'
 import { asObject, type JsonObject } from '@/json/json.ts'
-import { dataOf, decodeContext } from './support.ts'
+import { dataOf, decodeContext, sdkFinal } from './support.ts'
 
 const usageOf = (usage: JsonObject, rest: JsonObject = {}) =>
   openaiResponses.decodeResponse({ status: 'completed', output: [], usage, ...rest }, decodeContext()).usage
@@ -118,13 +117,12 @@ describe('errors', () => {
   ])('continue a passthrough stream after %j', (last, number) => {
     const error = new GatewayError('upstream_timeout', 'Too slow')
     const text = openaiResponses.encodeErrorEvent(error, 'r1', last)
-    expect(text).toStartWith('event: response.failed\ndata: ')
-    const [event] = dataOf(text)
-    expect(event).toMatchObject({ type: 'response.failed', sequence_number: number })
-    expect(asObject(event?.['response'])).toMatchObject({
-      status: 'failed',
-      error: { code: 'server_error', message: 'Too slow (request id: r1)' },
-    })
+    expect(text).toStartWith('event: error\ndata: ')
+    const [told, event] = dataOf(text)
+    const said = { code: 'server_error', message: 'Too slow (request id: r1)' }
+    expect(told).toMatchObject({ type: 'error', sequence_number: number, ...said, error: said })
+    expect(event).toMatchObject({ type: 'response.failed', sequence_number: number + 1 })
+    expect(asObject(event?.['response'])).toMatchObject({ status: 'failed', error: said })
   })
 
   test('that are all there is are announced first, so that the SDK tells them', async () => {
@@ -134,18 +132,18 @@ describe('errors', () => {
     expect(dataOf(text).map(event => [event['type'], event['sequence_number']])).toEqual([
       ['response.created', 0],
       ['response.in_progress', 1],
-      ['response.failed', 2],
+      ['error', 2],
+      ['response.failed', 3],
     ])
-    const headers = { 'content-type': 'text/event-stream' }
-    const client = new OpenAI({ apiKey: 'k', fetch: async () => new Response(text, { headers }) })
-    const final = await client.responses.stream({ model: 'm', input: 'hi' }).finalResponse()
-    expect(final).toMatchObject({
+    const said = { code: 'server_error', message: 'Too slow (request id: r1)' }
+    expect(dataOf(text).at(-1)?.['response']).toMatchObject({
       id: 'resp_r1',
       model: 'm',
       created_at: 7,
       status: 'failed',
-      error: { message: 'Too slow (request id: r1)' },
+      error: said,
     })
+    await expect(sdkFinal(text)).rejects.toMatchObject(said)
   })
 
   test('edge 86: a context that is too long is told so that Codex compacts', () => {

@@ -364,7 +364,24 @@ describe('edge 41: errors', () => {
     expect(asString(asObject(asObject(last?.['response'])?.['error'])?.['message'])).toContain(
       '(request id: 0198f7a2-0000-7000-8000-00000000000a)',
     )
-    expect((await sdkFinal(text)).status).toBe('failed')
+    await expect(sdkFinal(text)).rejects.toMatchObject({
+      code: 'rate_limit_exceeded',
+      message: expect.stringContaining('Slow down'),
+    })
+  })
+
+  test("stands before response.failed, nested as in OpenAI's traffic and flat as in its types", () => {
+    const [failure] = decodeData([{ type: 'error', error }])
+    if (failure === undefined) throw new Error('no event')
+    const [told] = dataOf(encodeStream([START, failure])).slice(-2)
+    const message = expect.stringContaining('Slow down')
+    const fields = { code: 'rate_limit_exceeded', message, param: null }
+    expect(told).toEqual({
+      type: 'error',
+      sequence_number: 2,
+      ...fields,
+      error: { type: 'rate_limit_exceeded', ...fields },
+    })
   })
 
   test('before anything was said still begins with response.created', () => {
@@ -373,6 +390,7 @@ describe('edge 41: errors', () => {
     expect(dataOf(encodeStream([failure])).map(event => event['type'])).toEqual([
       'response.created',
       'response.in_progress',
+      'error',
       'response.failed',
     ])
   })

@@ -251,8 +251,8 @@ describe('what fails', () => {
       expect(failed.status).toBe('failed')
       expect(failed.error?.code).toBe(code)
       expect(failed.error?.message.length).toBeGreaterThan(5)
-      const events = await collect(await openai.responses.retrieve(id, { stream: true }))
-      expect(events.at(-1)).toMatchObject({ type: 'response.failed', response: { id, status: 'failed' } })
+      const told = await rejectionOf(collect(await openai.responses.retrieve(id, { stream: true })))
+      expect(told).toMatchObject({ code, message: failed.error?.message })
       expect(await charged(before)).toBeLessThanOrEqual(1)
     },
   )

@@ -229,7 +229,7 @@ describe('what an upstream of the same format is told', () => {
   })
 })
 
-test('of a stored answer that breaks off the items that were whole by then are its output', async () => {
+test('of a stored answer that breaks off the items that were whole by then are its output, once its error is told', async () => {
   const item = {
     id: 'msg_1',
     type: 'message',
@@ -266,10 +266,12 @@ test('of a stored answer that breaks off the items that were whole by then are i
     store: true,
     stream: true,
   })
-  const last = (await collect(stream)).at(-1)
-  if (last?.type !== 'response.failed') throw new Error(`the stream ended in ${last?.type}`)
-  expect(last.response.output).toMatchObject([item])
-  expect(await openai.responses.retrieve(last.response.id)).toMatchObject({
+  let id = ''
+  const read = async () => {
+    for await (const event of stream) if (event.type === 'response.created') id = event.response.id
+  }
+  expect(await rejectionOf(read())).toMatchObject({ code: 'server_error' })
+  expect(await openai.responses.retrieve(id)).toMatchObject({
     status: 'failed',
     output: [item],
   })
