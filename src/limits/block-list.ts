@@ -78,10 +78,8 @@ export class BlockList {
 
   #refusalOf(key: string, costUs: number, now: number): LimitRefusal | undefined {
     const block = this.#blocks.get(key)
-    if (block === undefined) return undefined
-    if (block.untilUs <= now) this.#blocks.delete(key)
+    if (block === undefined || block.untilUs <= now) return undefined
     const waitUs = block.freeAtUs + costUs - now
-    if (block.untilUs <= now || waitUs <= 0) return undefined
-    return { ...block.refusal, retryAfterMs: Math.ceil(waitUs / 1_000) }
+    return waitUs > 0 ? { ...block.refusal, retryAfterMs: Math.ceil(waitUs / 1_000) } : undefined
   }
 }
