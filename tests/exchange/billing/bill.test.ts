@@ -30,6 +30,7 @@ async function openBill(
 ) {
   const asked: number[] = []
   const noted: Settlement[] = []
+  const progress: bigint[] = []
   const credit = new CreditWatch(manualClock())
   let answer = then
   const ask = async ({ amountNano }: { amountNano: bigint }) => {
@@ -41,6 +42,7 @@ async function openBill(
       hold: ask,
       extend: ask,
       note: settlement => void noted.push(settlement),
+      progress: (_, costNano) => void progress.push(costNano),
       settle: async ({ costNano }) => ({
         outcome: 'settled',
         chargedNano: costNano,
@@ -72,6 +74,7 @@ async function openBill(
   return {
     asked,
     noted,
+    progress,
     credit,
     limit,
     next: (result: HoldResult | Promise<HoldResult>) => {
@@ -79,8 +82,8 @@ async function openBill(
     },
     bill,
     /** A look at an answer of so many tokens, and what comes of it, once the ledger has answered. */
-    async look(tokens: number) {
-      const error = bill.tick(answerOf(tokens))
+    async look(tokens: number, told: Partial<Flowing> = {}) {
+      const error = bill.tick(answerOf(tokens, told))
       await new Promise(setImmediate)
       return error?.kind
     },
@@ -88,7 +91,7 @@ async function openBill(
 }
 
 /** A bill that is not released asks nothing else of a ledger. */
-function partOf(ledger: Pick<Ledger, 'hold' | 'extend' | 'note' | 'settle'>): Ledger {
+function partOf(ledger: Pick<Ledger, 'hold' | 'extend' | 'note' | 'progress' | 'settle'>): Ledger {
   return ledger as Ledger
 }
 
@@ -225,6 +228,35 @@ test.each([
   const error = await openBill({ statedOutput: 5 }, reached).catch(thrown => thrown)
   expect(error).toBeInstanceOf(GatewayError)
   expect(error.retryAfterMs).toBe(retryAfterMs)
+  expect(error.details).toEqual({ affordable_max_tokens: 10 ** 9 })
+})
+
+test('a cap that is reached is told as such of what a shorter answer makes no cheaper', async () => {
+  const reached = { ...REFUSED, reason: 'key_budget_exhausted' } as const
+  const error = await openBill({ statedOutput: 5, affordable: () => undefined }, reached).catch(
+    thrown => thrown,
+  )
+  expect(error).toMatchObject({ message: 'The spending cap of this API key is reached', details: undefined })
+})
+
+test('what a request asks for counts against early starts until it is answered, or fails', async () => {
+  const { bill, credit, next } = await openBill()
+  const isAmple = () => credit.isAmple(1, GRANTED.availableNano / 4n)
+  expect(isAmple()).toBe(true)
+  const answer = Promise.withResolvers<HoldResult>()
+  next(answer.promise)
+  const asked = bill.reserve()
+  expect(isAmple()).toBe(false)
+  answer.reject(new Error('the database is away'))
+  await asked.catch(() => undefined)
+  expect(isAmple()).toBe(true)
+})
+
+test('what an answer has cost so far is noted while it flows, at every fourth look', async () => {
+  const { look, progress } = await openBill({ rates: ratesOf({ output: 1000n }) })
+  await look(0)
+  for (let tokens = 1; tokens <= 6; tokens += 1) await look(tokens, { output: true })
+  expect(progress).toEqual([1n, 5n])
 })
 
 test('what an answer costs that is about to end is noted, for whoever goes on if this process does not', async () => {
