@@ -145,7 +145,7 @@ describe.each(SURFACES)('%s', surface => {
     expect(counted.status).toBe(200)
   })
 
-  test('answers 403 account_suspended until the account is resumed', async () => {
+  test('answers 403 account_suspended, to what is free as well, until the account is resumed', async () => {
     const accountId = await createAccount([])
     const { key } = await createKey({ accountId })
     expect((await call(gateway, surface, { key })).status).toBe(200)
@@ -153,6 +153,8 @@ describe.each(SURFACES)('%s', surface => {
     await until(async () => (await call(gateway, surface, { key })).status !== 200)
     const error = await readError(await call(gateway, surface, { key }), surface)
     expect(error).toMatchObject({ status: 403, code: 'account_suspended' })
+    const models = fetch(`${gateway.url}/v1/models`, { headers: { authorization: `Bearer ${key}` } })
+    expect((await models).status).toBe(403)
     await gateway.accounts.resumeAccount(accountId)
     await until(async () => (await call(gateway, surface, { key })).status === 200)
   })
