@@ -6,7 +6,6 @@ import {
   type OutputFormat,
   type Reasoning,
 } from '@/generation/request.ts'
-
 import {
   asArray,
   asBoolean,

@@ -56,10 +56,7 @@ function statelessEdits({ bytes, json }: PassedBody, model: string): JsonEdit[] 
   const include = asArray(json['include'])
   if (!include.includes(ENCRYPTED) && modelTraits(model).reasons === true) {
     const spelled = include.length === 0 ? [] : (sliceItems(bytes, 'include') ?? [])
-    found.push({
-      path: ['include'],
-      text: `[${[...spelled, JSON.stringify(ENCRYPTED)].join(',')}]`,
-    })
+    found.push({ path: ['include'], text: `[${[...spelled, JSON.stringify(ENCRYPTED)].join(',')}]` })
   }
   return found
 }
