@@ -81,9 +81,16 @@ function beginningsOf({ from, to, bucket, zone }: UsageQuery): number[] {
   let begin = inZone(from.getTime(), zone).round({ smallestUnit: bucket, roundingMode: 'floor' })
   while (begin.epochMilliseconds < to.getTime()) {
     begins.push(begin.epochMilliseconds)
-    begin = bucket === 'day' ? dayBeside(begin, 1) : begin.add({ seconds: SECONDS[bucket] })
+    begin = bucket === 'day' ? dayBeside(begin, 1) : bucketAfter(begin, bucket)
   }
   return begins
+}
+
+/** Clocks may be put forward and back by half an hour, of which one hour is the rest. */
+function bucketAfter(begin: Temporal.ZonedDateTime, bucket: 'minute' | 'hour'): Temporal.ZonedDateTime {
+  const next = begin.add({ seconds: SECONDS[bucket] })
+  const whole = next.round({ smallestUnit: bucket, roundingMode: 'floor' })
+  return whole.epochMilliseconds > begin.epochMilliseconds ? whole : next
 }
 
 function seriesOf(id: string, name: string, rows: readonly UsageSum[], places: number) {

@@ -1,6 +1,7 @@
 import { afterAll, expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { testDatabase } from '#tests/support/stores/database.ts'
+import { inZone } from '@/console/moments.ts'
 import { firstIdAt } from '@/console/requests/request-log.ts'
 import { readRange, readUsage, USAGE_CSV_HEADINGS, usageCsvRows } from '@/console/requests/usage.ts'
 import { addUpUsage } from '@/console/requests/usage-totals.ts'
@@ -78,6 +79,20 @@ test("a day of the chart has what was asked on that day of the zone's calendar, 
     { numRuns: 30 },
   )
 }, 180_000)
+
+test.each([
+  ['2026-04-04T13:00:00Z', ['00:00+11:00', '01:00+11:00', '01:30+10:30', '02:00+10:30', '03:00+10:30']],
+  ['2026-10-03T13:30:00Z', ['00:00+10:30', '01:00+10:30', '02:30+11:00', '03:00+11:00', '04:00+11:00']],
+])(
+  'an hour of the chart is one of the zone, also after its clocks were put by half an hour: %s',
+  async (from, begins) => {
+    const to = new Date(Date.parse(from) + 4.25 * 3_600_000).toISOString()
+    const query = readRange({ from, to, bucket: 'hour', zone: 'Australia/Lord_Howe' }, 0)
+    const usage = await readUsage(database, { ...query, accountId: 1, by: 'model' }, noNames)
+    const texts = usage.buckets.map(begin => inZone(Date.parse(begin), query.zone).toString().slice(11))
+    expect(texts.map(text => text.replace(':00+', '+').replace(/\[.*/, ''))).toEqual(begins)
+  },
+)
 
 test('a zone that is not known here is answered in UTC, which is said', () => {
   expect(readRange({ zone: 'Mars/Olympus_Mons' }, 0).zone).toBe('UTC')
