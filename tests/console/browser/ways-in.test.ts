@@ -65,6 +65,7 @@ describe.skipIf(!HAS_BROWSER)('the ways in', () => {
     const dialog = page.getByRole('dialog', { name: 'Turn on the second factor' })
     secret = (await dialog.locator('pre').textContent())?.trim() ?? ''
     const code = dialog.getByRole('textbox', { name: 'Code' })
+    await focusIsIn(page, 'dialog input[name="code"]')
     await code.fill('000000')
     await dialog.getByRole('button', { name: 'Turn on' }).click()
     await dialog.getByText('This code is wrong').waitFor()
@@ -74,6 +75,7 @@ describe.skipIf(!HAS_BROWSER)('the ways in', () => {
     const codes = page.getByRole('dialog', { name: 'Recovery codes' })
     recovery = ((await codes.locator('pre').textContent()) ?? '').split('\n')
     expect(recovery).toHaveLength(10)
+    await focusIsIn(page, 'dialog .button')
     await codes.getByRole('button', { name: 'I have kept them' }).click()
     await page.getByRole('button', { name: 'Turn off' }).waitFor()
   })
@@ -81,9 +83,11 @@ describe.skipIf(!HAS_BROWSER)('the ways in', () => {
   step('signing in asks for the code after the password', async () => {
     await signOut(ada.page)
     await signIn(ada.page, OWNER.password)
+    await focusIsIn(ada.page, 'input[name="code"]')
     await ada.page.getByLabel('Code').fill(codeAt(1))
     await ada.page.getByRole('button', { name: 'Sign in' }).click()
     await ada.page.getByRole('heading', { name: 'Overview', exact: true }).waitFor()
+    await focusIsIn(ada.page, 'h1')
   })
 
   step('a session that has ended asks for the code as well, over the page', async () => {
@@ -94,8 +98,10 @@ describe.skipIf(!HAS_BROWSER)('the ways in', () => {
     const again = ada.page.getByRole('dialog', { name: 'Sign in again' })
     await again.getByLabel('Password').fill(OWNER.password)
     await again.getByRole('button', { name: 'Sign in', exact: true }).click()
+    await focusIsIn(ada.page, 'dialog input[name="code"]')
     await again.getByLabel('Code').fill(recovery[0] ?? '')
     await again.getByRole('button', { name: 'Sign in', exact: true }).click()
+    await focusIsIn(ada.page, 'dialog .button')
     await ada.page.getByRole('button', { name: 'I have copied it' }).click()
     await ada.page.getByRole('cell').getByText('kept').first().waitFor()
   })
@@ -117,6 +123,7 @@ describe.skipIf(!HAS_BROWSER)('the ways in', () => {
     'who has forgotten the password asks for a link, and an administrator who is asked makes it',
     async () => {
       await ada.page.getByRole('link', { name: 'Forgotten your password?' }).click()
+      await focusIsIn(ada.page, 'input[name="email"]')
       await ada.page.getByLabel('Email').fill('ada@example.com')
       await ada.page.getByRole('button', { name: 'Ask for a link' }).click()
       await ada.page.getByText('your administrator now sees').waitFor()
@@ -183,6 +190,11 @@ describe.skipIf(!HAS_BROWSER)('the ways in', () => {
     expect(ada.faults).toEqual([])
   })
 })
+
+/** It is nowhere when what had it is gone; then a keyboard begins anew, and nothing is said. */
+async function focusIsIn(page: Page, what: string): Promise<void> {
+  await page.locator(`:is(${what}):focus`).waitFor()
+}
 
 async function signOut(page: Page): Promise<void> {
   await page.getByRole('button', { name: 'Sign out', exact: true }).first().click()

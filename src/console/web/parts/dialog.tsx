@@ -47,6 +47,12 @@ export function Dialog({ title, onClose, shape = 'dialog', held, children }: Dia
   const underWay = useRef(0)
   const isTyped = useRef(false)
   const isMounted = useRef(true)
+  const focused = useRef<EventTarget | null>(null)
+  // What had the focus may be gone with the form that it was in, and what that form was for is here.
+  useEffect(() => {
+    const isLost = focused.current instanceof Element && !focused.current.isConnected
+    if (isLost && element.current !== null) focusFirst(element.current)
+  })
   useEffect(() => {
     const dialog = element.current
     const opener = document.activeElement
@@ -86,6 +92,9 @@ export function Dialog({ title, onClose, shape = 'dialog', held, children }: Dia
         open(element.current)
         leave()
       }}
+      onFocusIn={event => {
+        focused.current = event.target
+      }}
       onInput={() => {
         isTyped.current = true
       }}
@@ -112,6 +121,10 @@ export function Dialog({ title, onClose, shape = 'dialog', held, children }: Dia
 /** The browser would give the focus to the close button, which is the last thing that anybody opened this for. */
 function open(dialog: HTMLDialogElement): void {
   dialog.showModal()
+  focusFirst(dialog)
+}
+
+function focusFirst(dialog: HTMLDialogElement): void {
   const first = dialog.querySelector<HTMLElement>('[autofocus]') ?? dialog.querySelector<HTMLElement>(FIRST)
   first?.focus()
 }

@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact'
-import { useId } from 'preact/hooks'
+import { useEffect, useId, useRef } from 'preact/hooks'
 
 interface Labelled {
   label: string
@@ -30,10 +30,16 @@ interface TextFieldProps extends Labelled, TextAttributes {
 /** A labelled line of text. */
 export function TextField({ value, onValue, type = 'text', ...rest }: TextFieldProps) {
   const [labelled, attributes] = split(rest)
+  const input = useRef<HTMLInputElement>(null)
+  // The browser does so once for a document, and this may be the second page of it, or the second part of a form.
+  useEffect(() => {
+    if (attributes.autoFocus) input.current?.focus()
+  }, [])
   return (
     <Control {...labelled}>
       {control => (
         <input
+          ref={input}
           {...attributes}
           {...control}
           type={asPlain(type)}

@@ -1,6 +1,7 @@
 import type { ComponentChildren } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
 import type { Query } from '../api/query.ts'
+import { arriveAt } from './arrival.ts'
 import { Button } from './button.tsx'
 import { FailureNotice, Waiting } from './notice.tsx'
 
@@ -12,18 +13,14 @@ interface PageProps {
   children: ComponentChildren
 }
 
-/** The page that a document begins with has its focus from the browser, so that the first Tab finds the skip link. */
-let isFirst = true
-
-/** A page: names the document, and on a change of page takes the focus to its heading, for a screen reader to say. */
+/** A page: names the document, and takes the focus to its heading. */
 export function Page({ title, lead, actions, children }: PageProps) {
   const heading = useRef<HTMLHeadingElement>(null)
   useEffect(() => {
     document.title = `${title} · Tollgate`
   }, [title])
   useEffect(() => {
-    if (!isFirst) heading.current?.focus({ preventScroll: true })
-    isFirst = false
+    arriveAt(heading.current)
     window.scrollTo(0, 0)
   }, [])
   return (

@@ -1,5 +1,6 @@
 import type { ComponentChildren } from 'preact'
-import { useEffect } from 'preact/hooks'
+import { useEffect, useRef } from 'preact/hooks'
+import { arriveAt } from '../../parts/arrival.ts'
 import { Icon } from '../../parts/icon.tsx'
 import { ThemeButton } from '../../parts/theme-button.tsx'
 
@@ -15,8 +16,10 @@ export function Gate({
   foot?: ComponentChildren
   children: ComponentChildren
 }) {
+  const heading = useRef<HTMLHeadingElement>(null)
   useEffect(() => {
     document.title = `${title} · Tollgate`
+    arriveAt(heading.current, document.activeElement !== document.body)
   }, [title])
   return (
     <main class="gate">
@@ -25,7 +28,9 @@ export function Gate({
       </span>
       <div class="card">
         <div>
-          <h1>{title}</h1>
+          <h1 ref={heading} tabIndex={-1}>
+            {title}
+          </h1>
           {lead === undefined ? null : <p class="soft">{lead}</p>}
         </div>
         {children}
