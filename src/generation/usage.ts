@@ -62,6 +62,12 @@ export function readCount(value: JsonValue | undefined): number | undefined {
   return typeof value === 'number' && value >= 0 && value <= MOST_COUNT ? value : undefined
 }
 
+/** The same as whole tokens, exact as a double; 0 if it is none. */
+export function wholeCount(value: JsonValue | undefined): number {
+  if (typeof value !== 'number' || !(value > 0)) return 0
+  return Math.min(Math.floor(value), Number.MAX_SAFE_INTEGER)
+}
+
 /** A vendor's number of seconds, if it can be one. */
 export function readSeconds(value: JsonValue | undefined): number | undefined {
   const seconds = readCount(value)

@@ -71,6 +71,12 @@ describe.each(Object.keys(ANSWERS) as Format[])('%s', format => {
     }
   })
 
+  test('a report of fractions is one of whole tokens', () => {
+    for (const usage of read(10.5, 5.9)) {
+      expect(usage && [inputTokens(usage), outputTokens(usage)]).toEqual([10, 5])
+    }
+  })
+
   test('the largest report that can be is one', () => {
     for (const usage of read(MOST_COUNT, MOST_COUNT)) {
       expect(usage && [inputTokens(usage), outputTokens(usage)]).toEqual([MOST_COUNT, MOST_COUNT])

@@ -1,5 +1,12 @@
-import { type CountNames, isReport, outputTokens, possible, type Usage } from '@/generation/usage.ts'
-import { asNumber, asObject, asObjects, asString, type JsonObject, type JsonValue } from '@/json/json.ts'
+import {
+  type CountNames,
+  isReport,
+  outputTokens,
+  possible,
+  type Usage,
+  wholeCount,
+} from '@/generation/usage.ts'
+import { asObject, asObjects, asString, type JsonObject } from '@/json/json.ts'
 import { replyTier } from './reply.ts'
 import type { MessageDeltaUsage, MessageUsage, ServerToolUsage } from './wire.ts'
 
@@ -32,12 +39,12 @@ function plus(one: Usage, other: Usage): Usage {
 }
 
 function decodeCounts(wire: JsonObject): Usage {
-  const output = count(wire['output_tokens'])
-  const reasoning = Math.min(output, count(asObject(wire['output_tokens_details'])?.['thinking_tokens']))
+  const output = wholeCount(wire['output_tokens'])
+  const reasoning = Math.min(output, wholeCount(asObject(wire['output_tokens_details'])?.['thinking_tokens']))
   const { short, long } = cacheWrites(wire)
   return {
-    inputUncached: count(wire['input_tokens']),
-    cacheRead: count(wire['cache_read_input_tokens']),
+    inputUncached: wholeCount(wire['input_tokens']),
+    cacheRead: wholeCount(wire['cache_read_input_tokens']),
     cacheWrite5m: short,
     cacheWrite1h: long,
     outputText: output - reasoning,
@@ -142,9 +149,9 @@ export function overlayUsage(known: JsonObject, later: JsonObject): JsonObject {
 /** The total is what is billed; the split by lifetime is a later addition and fills in how it divides. */
 function cacheWrites(wire: JsonObject): { short: number; long: number } {
   const split = asObject(wire['cache_creation'])
-  const short = count(split?.['ephemeral_5m_input_tokens'])
-  const long = count(split?.['ephemeral_1h_input_tokens'])
-  const total = count(wire['cache_creation_input_tokens'])
+  const short = wholeCount(split?.['ephemeral_5m_input_tokens'])
+  const long = wholeCount(split?.['ephemeral_1h_input_tokens'])
+  const total = wholeCount(wire['cache_creation_input_tokens'])
   if (total === 0) return { short, long }
   return { short: total - Math.min(long, total), long: Math.min(long, total) }
 }
@@ -153,12 +160,8 @@ function cacheWrites(wire: JsonObject): { short: number; long: number } {
 function serverTools(wire: JsonObject | undefined): Record<string, number> {
   const calls: Record<string, number> = {}
   for (const [name, value] of Object.entries(wire ?? {})) {
-    if (name.endsWith('_requests') && count(value) > 0)
-      calls[name.slice(0, -'_requests'.length)] = count(value)
+    if (name.endsWith('_requests') && wholeCount(value) > 0)
+      calls[name.slice(0, -'_requests'.length)] = wholeCount(value)
   }
   return calls
-}
-
-function count(value: JsonValue | undefined): number {
-  return Math.max(0, asNumber(value) ?? 0)
 }

@@ -5,39 +5,34 @@ import {
   outputTokens,
   possible,
   type Usage,
+  wholeCount,
 } from '@/generation/usage.ts'
-import {
-  asArray,
-  asNumber,
-  asObject,
-  asString,
-  type JsonObject,
-  type JsonValue,
-  present,
-} from '@/json/json.ts'
+import { asArray, asObject, asString, type JsonObject, type JsonValue, present } from '@/json/json.ts'
 
 /**
  * `usageMetadata` in disjoint buckets. The prompt count includes cached tokens and lacks those of
  * server tools; thoughts stand beside the candidates' count. Zero counts may be absent.
  */
 export function decodeUsage(metadata: JsonObject): Usage {
-  const reasoning = count(metadata['thoughtsTokenCount'])
-  const toolUse = count(metadata['toolUsePromptTokenCount'])
-  const asked = asNumber(metadata['promptTokenCount']) ?? restOf(metadata, reasoning + toolUse)
-  const prompt = Math.max(0, asked) + toolUse
-  const cacheRead = Math.min(count(metadata['cachedContentTokenCount']), prompt)
-  const candidates =
-    asNumber(metadata['candidatesTokenCount']) ?? count(metadata['totalTokenCount']) - prompt - reasoning
+  const reasoning = wholeCount(metadata['thoughtsTokenCount'])
+  const toolUse = wholeCount(metadata['toolUsePromptTokenCount'])
+  const asked = wholeCount(metadata['promptTokenCount'] ?? restOf(metadata, reasoning + toolUse))
+  const prompt = asked + toolUse
+  const cacheRead = Math.min(wholeCount(metadata['cachedContentTokenCount']), prompt)
+  const candidates = wholeCount(
+    metadata['candidatesTokenCount'] ?? wholeCount(metadata['totalTokenCount']) - prompt - reasoning,
+  )
   const audioPrompt =
     audioTokens(metadata['promptTokensDetails']) + audioTokens(metadata['toolUsePromptTokensDetails'])
-  const audioInput = clamp(audioPrompt - audioTokens(metadata['cacheTokensDetails']), prompt - cacheRead)
-  const audioOutput = clamp(audioTokens(metadata['candidatesTokensDetails']), candidates)
+  const audioUncached = Math.max(0, audioPrompt - audioTokens(metadata['cacheTokensDetails']))
+  const audioInput = Math.min(audioUncached, prompt - cacheRead)
+  const audioOutput = Math.min(audioTokens(metadata['candidatesTokensDetails']), candidates)
   return {
     inputUncached: prompt - cacheRead - audioInput,
     cacheRead,
     cacheWrite5m: 0,
     cacheWrite1h: 0,
-    outputText: Math.max(0, candidates - audioOutput),
+    outputText: candidates - audioOutput,
     reasoning,
     audioInput,
     audioOutput,
@@ -62,17 +57,9 @@ const COUNTS = {
   beside: ['thoughtsTokenCount', 'toolUsePromptTokenCount'],
 } satisfies CountNames
 
-function count(value: JsonValue | undefined): number {
-  return Math.max(0, asNumber(value) ?? 0)
-}
-
 /** What the total leaves for the prompt. */
 function restOf(metadata: JsonObject, besides: number): number {
-  return count(metadata['totalTokenCount']) - count(metadata['candidatesTokenCount']) - besides
-}
-
-function clamp(value: number, limit: number): number {
-  return Math.max(0, Math.min(value, limit))
+  return wholeCount(metadata['totalTokenCount']) - wholeCount(metadata['candidatesTokenCount']) - besides
 }
 
 /** Modality 4 is AUDIO in the proto. */
@@ -80,7 +67,7 @@ function audioTokens(details: JsonValue | undefined): number {
   let tokens = 0
   for (const detail of asArray(details)) {
     const { modality, tokenCount } = asObject(detail) ?? {}
-    if (modality === 'AUDIO' || modality === 4) tokens += count(tokenCount)
+    if (modality === 'AUDIO' || modality === 4) tokens += wholeCount(tokenCount)
   }
   return tokens
 }

@@ -6,8 +6,9 @@ import {
   possible,
   type Usage,
   untoldTokens,
+  wholeCount,
 } from '@/generation/usage.ts'
-import { asNumber, asObject, type JsonObject, type JsonValue } from '@/json/json.ts'
+import { asNumber, asObject, type JsonObject } from '@/json/json.ts'
 import type { CompletionUsage } from './wire.ts'
 
 /**
@@ -45,15 +46,15 @@ interface Counts {
 function readCounts(usage: JsonObject): Counts {
   const input = asObject(usage['prompt_tokens_details'])
   const output = asObject(usage['completion_tokens_details'])
-  const cacheHits = count(
+  const cacheHits = wholeCount(
     input?.['cached_tokens'] ?? usage['prompt_cache_hit_tokens'] ?? usage['cached_tokens'],
   )
-  const cacheWrites = count(input?.['cache_write_tokens'] ?? input?.['cache_creation_tokens'])
-  const prompt = count(
+  const cacheWrites = wholeCount(input?.['cache_write_tokens'] ?? input?.['cache_creation_tokens'])
+  const prompt = wholeCount(
     usage['prompt_tokens'] ?? splitPrompt(usage, cacheHits) ?? restOf(usage, 'completion_tokens'),
   )
-  const completion = count(usage['completion_tokens'] ?? restOf(usage, 'prompt_tokens'))
-  const thought = count(output?.['reasoning_tokens'] ?? usage['reasoning_tokens'])
+  const completion = wholeCount(usage['completion_tokens'] ?? restOf(usage, 'prompt_tokens'))
+  const thought = wholeCount(output?.['reasoning_tokens'] ?? usage['reasoning_tokens'])
   const told = { input: prompt, output: completion, cached: cacheHits + cacheWrites, thought }
   const untold = untoldTokens(usage['total_tokens'], told)
   return { prompt, cacheHits, cacheWrites, completion, thought, untold }
@@ -64,7 +65,7 @@ function decodeInput(usage: JsonObject, { prompt, cacheHits, cacheWrites, untold
   const total = prompt + untold.input
   const cacheRead = Math.min(cacheHits, total)
   const cacheWrite5m = Math.min(cacheWrites, total - cacheRead)
-  const audioInput = Math.min(count(details?.['audio_tokens']), total - cacheRead - cacheWrite5m)
+  const audioInput = Math.min(wholeCount(details?.['audio_tokens']), total - cacheRead - cacheWrite5m)
   return {
     inputUncached: total - cacheRead - cacheWrite5m - audioInput,
     cacheRead,
@@ -80,34 +81,28 @@ function decodeOutput(usage: JsonObject, { completion, thought: told, untold }: 
   const isOutside = typeof usage['total_tokens'] !== 'number' && thought > completion
   const total = completion + (isOutside ? thought : untold.output)
   const reasoning = Math.min(thought, total)
-  const audioOutput = Math.min(count(details?.['audio_tokens']), total - reasoning)
+  const audioOutput = Math.min(wholeCount(details?.['audio_tokens']), total - reasoning)
   return { outputText: total - reasoning - audioOutput, reasoning, audioOutput }
 }
 
 function splitPrompt(usage: JsonObject, hits: number): number | undefined {
   const misses = asNumber(usage['prompt_cache_miss_tokens'])
-  return misses === undefined ? undefined : hits + count(misses)
+  return misses === undefined ? undefined : hits + wholeCount(misses)
 }
 
 /** One side by the total and the other. */
 function restOf(usage: JsonObject, other: string): number {
-  return count(usage['total_tokens']) - count(usage[other])
+  return wholeCount(usage['total_tokens']) - wholeCount(usage[other])
 }
 
 function serverTools(usage: JsonObject): Readonly<Record<string, number>> {
-  const searches = count(
+  const searches = wholeCount(
     asObject(usage['server_tool_use'])?.['web_search_requests'] ?? usage['num_search_queries'],
   )
   return searches === 0 ? NO_SERVER_TOOLS : { web_search: searches }
 }
 
 const NO_SERVER_TOOLS: Readonly<Record<string, number>> = {}
-
-/** A token count: whole, not negative, exact as a double. */
-function count(value: JsonValue | undefined): number {
-  if (typeof value !== 'number' || !(value > 0)) return 0
-  return Math.min(Math.floor(value), Number.MAX_SAFE_INTEGER)
-}
 
 /** Writes usage with OpenAI's totals, which include cache, reasoning and audio. */
 export function encodeUsage(usage: Usage): JsonObject {

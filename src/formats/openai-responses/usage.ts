@@ -6,8 +6,9 @@ import {
   possible,
   type Usage,
   untoldTokens,
+  wholeCount,
 } from '@/generation/usage.ts'
-import { asArray, asNumber, asObject, asString, type JsonObject, type JsonValue } from '@/json/json.ts'
+import { asArray, asNumber, asObject, asString, type JsonObject } from '@/json/json.ts'
 
 /**
  * Usage of a response object. Its totals include what was cached and what was reasoned.
@@ -17,20 +18,20 @@ export function decodeUsage(response: JsonObject): Usage | undefined {
   const wire = asObject(response['usage'])
   if (wire === undefined || !isReport(wire, COUNTS)) return undefined
   const told = {
-    input: count(wire['input_tokens'] ?? restOf(wire, 'output_tokens')),
-    output: count(wire['output_tokens'] ?? restOf(wire, 'input_tokens')),
+    input: wholeCount(wire['input_tokens'] ?? restOf(wire, 'output_tokens')),
+    output: wholeCount(wire['output_tokens'] ?? restOf(wire, 'input_tokens')),
   }
   const details = asObject(wire['input_tokens_details'])
-  const cached = count(details?.['cached_tokens'])
-  const written = count(details?.['cache_write_tokens'])
-  const thought = count(asObject(wire['output_tokens_details'])?.['reasoning_tokens'])
+  const cached = wholeCount(details?.['cached_tokens'])
+  const written = wholeCount(details?.['cache_write_tokens'])
+  const thought = wholeCount(asObject(wire['output_tokens_details'])?.['reasoning_tokens'])
   const untold = untoldTokens(wire['total_tokens'], { ...told, cached: cached + written, thought })
   const input = told.input + untold.input
   const output = told.output + untold.output
   const cacheRead = Math.min(cached, input)
   const cacheWrite = Math.min(written, input - cacheRead)
   const ttl = asObject(details?.['cache_write_tokens_details'])
-  const cacheWrite1h = Math.min(count(ttl?.['ttl_12h_tokens']), cacheWrite)
+  const cacheWrite1h = Math.min(wholeCount(ttl?.['ttl_12h_tokens']), cacheWrite)
   const reasoning = Math.min(Math.max(thought, untold.output), output)
   return possible({
     inputUncached: input - cacheRead - cacheWrite,
@@ -53,7 +54,7 @@ const COUNTS = {
 
 /** One side by the total and the other. */
 function restOf(wire: JsonObject, other: string): number {
-  return count(wire['total_tokens']) - count(wire[other])
+  return wholeCount(wire['total_tokens']) - wholeCount(wire[other])
 }
 
 /** See Codec. */
@@ -128,12 +129,7 @@ function serverTools(response: JsonObject): Record<string, number> {
   const searches = asObject(asObject(response['tool_usage'])?.['web_search'])?.['num_requests']
   if (asNumber(searches) !== undefined) {
     delete calls['web_search']
-    if (count(searches) > 0) calls['web_search'] = count(searches)
+    if (wholeCount(searches) > 0) calls['web_search'] = wholeCount(searches)
   }
   return calls
-}
-
-/** A token count: a whole number from 0, whatever the wire says. */
-function count(value: JsonValue | undefined): number {
-  return Math.max(0, Math.trunc(asNumber(value) ?? 0))
 }
