@@ -72,11 +72,16 @@ function narrow(left: readonly JsonValue[], right: readonly JsonValue[]): JsonVa
 function narrowTypes(left: JsonValue, right: JsonValue): JsonValue {
   const first = Array.isArray(left) ? left : [left]
   const second = Array.isArray(right) ? right : [right]
-  const common = second.filter(
-    type => first.includes(type) || (type === 'integer' && first.includes('number')),
-  )
-  if (common.length === 0) return first.includes('integer') && second.includes('number') ? left : right
-  return common.length === 1 ? (common[0] ?? right) : common
+  const common = [
+    ...second.filter(type => allows(first, type)),
+    ...first.filter(type => allows(second, type)),
+  ]
+  const types = [...new Set(common)]
+  return types.length > 1 ? types : (types[0] ?? right)
+}
+
+function allows(types: readonly JsonValue[], type: JsonValue): boolean {
+  return types.includes(type) || (type === 'integer' && types.includes('number'))
 }
 
 function extreme(left: JsonValue, right: JsonValue, pick: (a: number, b: number) => number): JsonValue {

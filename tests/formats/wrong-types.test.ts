@@ -195,6 +195,30 @@ const CASES: readonly (readonly [Format, string, JsonObject])[] = [
   ],
 ]
 
+/** The numbers of a field that its API takes last, and those that it refuses first. */
+const RANGES: readonly (readonly [Format, string, (value: number) => JsonObject, number[], number[]])[] = [
+  [CHAT, 'temperature', temperature => chat({ temperature }), [0, 2], [-0.1, 2.1]],
+  [CHAT, 'top_p', top_p => chat({ top_p }), [0, 1], [-0.1, 1.1]],
+  [RESPONSES, 'temperature', temperature => responses({ temperature }), [0, 2], [-0.1, 2.1]],
+  [RESPONSES, 'top_p', top_p => responses({ top_p }), [0, 1], [-0.1, 1.1]],
+  [RESPONSES, 'top_logprobs', top_logprobs => responses({ top_logprobs }), [0, 20], [-1, 21]],
+  [CHAT, 'top_logprobs', top_logprobs => chat({ logprobs: true, top_logprobs }), [0, 20], [-1, 21]],
+  [MESSAGES, 'temperature', temperature => messages({ temperature }), [0, 1], [-0.1, 1.1]],
+  [MESSAGES, 'top_p', top_p => messages({ top_p }), [0, 1], [-0.1, 1.1]],
+  [MESSAGES, 'top_k', top_k => messages({ top_k }), [0, 500], [-1]],
+]
+
+test.each(RANGES)(
+  '%s: %s is taken as far as the API takes it, and no further',
+  (format, param, body, taken, refused) => {
+    const read = (value: number) => CODECS[format].decodeRequest(body(value), { model: 'm', stream: false })
+    for (const value of taken) expect(() => read(value)).not.toThrow()
+    for (const value of refused) {
+      expect(() => read(value)).toThrow(expect.objectContaining({ kind: 'invalid_request', param }))
+    }
+  },
+)
+
 test.each(CASES)('%s: a wrong type of %s is refused by this name', (format, param, body) => {
   expect(() => CODECS[format].decodeRequest(body, { model: 'm', stream: false })).toThrow(
     expect.objectContaining({

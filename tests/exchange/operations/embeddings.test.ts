@@ -170,6 +170,10 @@ describe('between the formats', () => {
     const path = '/v1beta/models/scripted/openai:embedContent'
     const response = await post(path, body)
     expect(response.headers.get('x-tollgate-losses')).toBe('task_type, title')
+    expect(await jsonOf(response)).toEqual({
+      embedding: { values: [1] },
+      usageMetadata: { promptTokenCount: 1 },
+    })
     const strict = await post(path, body, { 'x-tollgate-strict': 'true' })
     expect(strict.status).toBe(400)
     expect((await jsonOf(strict)).error.details[0].reason).toBe('unsupported_parameter')
@@ -187,6 +191,7 @@ describe('between the formats', () => {
     ['101 texts', { input: Array(101).fill('a') }, 'unsupported_parameter', 'input'],
     ['no input', {}, 'invalid_request', 'input'],
     ['an empty input', { input: [] }, 'invalid_request', 'input'],
+    ['tokens and texts in one', { input: [1, 'a'] }, 'invalid_request', 'input[0]'],
     ['another kind of input', { input: [{ text: 'a' }] }, 'invalid_request', 'input[0]'],
     ['wrong dimensions', { input: 'a', dimensions: 0.5 }, 'invalid_request', 'dimensions'],
     ['an unknown encoding', { input: 'a', encoding_format: 'int8' }, 'invalid_request', 'encoding_format'],
@@ -214,8 +219,26 @@ describe('between the formats', () => {
     expect(upstream.seen.map(({ path }) => path)).toEqual(['/v1/embeddings'])
   })
 
-  test('too few vectors are no answer', async () => {
-    answer = { embeddings: [{ values: [1] }] }
+  test('a length of the vectors is asked for, wherever Gemini has it, and one for all of a batch', async () => {
+    answer = { data: [{ index: 0, embedding: [1] }] }
+    const content = { parts: [{ text: 'a' }] }
+    await post('/v1beta/models/scripted/openai:embedContent', {
+      content,
+      embedContentConfig: { outputDimensionality: 8 },
+    })
+    expect(JSON.parse(new TextDecoder().decode(upstream.seen[0]?.body))).toMatchObject({ dimensions: 8 })
+    const requests = [8, 8, 4].map(outputDimensionality => ({ content, outputDimensionality }))
+    const refused = await post('/v1beta/models/scripted/openai:batchEmbedContents', { requests })
+    expect(refused.status).toBe(400)
+    expect((await jsonOf(refused)).error.message).toContain("'requests[2].outputDimensionality'")
+    expect(upstream.seen).toHaveLength(1)
+  })
+
+  test.each([
+    ['too few vectors', { embeddings: [{ values: [1] }] }],
+    ['vectors that hold something else', { embeddings: [{ values: [1] }, { values: ['1'] }] }],
+  ])('%s are no answer', async (_, said) => {
+    answer = said
     const response = await post('/v1/embeddings', { model: 'scripted/gemini', input: ['a', 'b'] })
     expect(response.status).toBe(502)
     expect(await gateway.lastExchange()).toMatchObject({ cost_nano: null, end_state: 'upstream_error' })

@@ -517,6 +517,11 @@ describe(':predict', () => {
     ['two instances', { instances: [{ prompt: 'a' }, { prompt: 'b' }] }, 'instances[1]'],
     ['no object of parameters', { instances: [{ prompt: 'a' }], parameters: '16:9' }, "'parameters'"],
     [
+      'no image',
+      { instances: [{ prompt: 'a' }], parameters: { sample_count: 0 } },
+      'parameters.sample_count',
+    ],
+    [
       'no ratio',
       { instances: [{ prompt: 'a' }], parameters: { aspect_ratio: 'wide' } },
       'parameters.aspect_ratio',

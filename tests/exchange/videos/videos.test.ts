@@ -346,7 +346,10 @@ describe('what the maker is told', () => {
     ['16:9', 'parameters'],
     [{ aspectRatio: 'wide' }, 'parameters.aspectRatio'],
     [{ resolution: 'best' }, 'parameters.resolution'],
-  ])('is refused to whoever asks Google for no shape at all: %j', async (parameters, param) => {
+    [{ durationSeconds: 0 }, 'parameters.durationSeconds'],
+    [{ sampleCount: 0 }, 'parameters.sampleCount'],
+    [{ sampleCount: 100 }, 'parameters.sampleCount'],
+  ])('is refused to whoever asks Google for what is no film: %j', async (parameters, param) => {
     const order = { instances: [{ prompt: 'a cat' }], parameters }
     const response = await send('POST', '/v1beta/models/sora:predictLongRunning', order)
     expect(response.status).toBe(400)

@@ -423,6 +423,14 @@ describe('tools', () => {
     ])
   })
 
+  test('a web search that leaves sites out does so here', () => {
+    const search = { ...webSearch, allowedDomains: [], contextSize: undefined }
+    const tools = [{ ...hostedTool('web_search', 'web_search_preview'), webSearch: search }]
+    const { body, losses } = encode({ tools })
+    expect(body['tools']).toMatchObject([{ type: 'web_search_20250305', blocked_domains: ['b.org'] }])
+    expect(losses).toEqual([])
+  })
+
   test.each([
     [{ type: 'auto' }, undefined, { type: 'auto' }],
     [{ type: 'none' }, false, { type: 'none' }],

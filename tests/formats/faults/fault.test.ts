@@ -234,6 +234,7 @@ describe('the delay', () => {
 
   test.each([
     ['Please try again in 20ms.', 20],
+    ['Please try again in 1h2m.', 3_720_000],
     ['Please try again in 1m30.5s. Visit', 90_500],
     ['Please retry after 10 seconds.', 10_000],
   ])('comes from the text: %s', (message, delay) => {

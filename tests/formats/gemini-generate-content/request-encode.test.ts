@@ -398,6 +398,13 @@ describe('configuration', () => {
     expect(losses.length).toBe(model === G2 || model.endsWith('tts') ? 1 : 0)
   })
 
+  test('a seed that the API has no room for is a loss', () => {
+    expect(config({ seed: 2 ** 31 - 1 })).toEqual({ seed: 2 ** 31 - 1 })
+    const { body, losses } = encode({ seed: 2 ** 31 })
+    expect(body).not.toHaveProperty('generationConfig')
+    expect(losses).toEqual([{ field: 'seed', name: undefined }])
+  })
+
   test('structured output: natively, lowered, or in words where functions stand in its way', () => {
     const schema = { type: 'object', properties: { a: { type: 'integer', exclusiveMinimum: 0 } } }
     const output = { type: 'json-schema', name: 'n', description: undefined, schema, strict: true } as const

@@ -12,6 +12,31 @@ describe('edge 76: schemas', () => {
       { type: 'object', properties: { a: { type: 'integer' } } },
       { type: 'OBJECT', properties: { a: { type: 'INTEGER' } } },
     ],
+    [
+      'properties of what is called nothing',
+      { properties: { a: {} } },
+      {
+        type: 'OBJECT',
+        properties: { a: { type: 'STRING' } },
+      },
+    ],
+    ['an object without properties', { type: 'object', properties: {} }, { type: 'OBJECT' }],
+    ['bounds of what is called nothing', { exclusiveMaximum: 3 }, { type: 'NUMBER', maximum: 3 }],
+    [
+      'a union of several with null',
+      { anyOf: [{ type: 'string' }, { type: 'integer' }, { type: 'null' }] },
+      { anyOf: [{ type: 'STRING' }, { type: 'INTEGER' }], nullable: true },
+    ],
+    [
+      'a number that another part calls an integer, both or nothing',
+      { allOf: [{ type: ['number', 'null'] }, { type: ['integer', 'null'] }] },
+      { type: 'INTEGER', nullable: true },
+    ],
+    [
+      'an integer that another part calls a number, both or nothing',
+      { allOf: [{ type: ['integer', 'null'] }, { type: ['number', 'null'] }] },
+      { type: 'INTEGER', nullable: true },
+    ],
     ['a nullable type', { type: ['string', 'null'] }, { type: 'STRING', nullable: true }],
     ['several types', { type: ['string', 'integer'] }, { anyOf: [{ type: 'STRING' }, { type: 'INTEGER' }] }],
     ['const', { const: 'a' }, { type: 'STRING', format: 'enum', enum: ['a'] }],

@@ -133,6 +133,16 @@ describe('by the name of the model', () => {
     expect(encode(requestOf({ reasoning_effort: effort }), model).body['reasoning_effort']).toBe(expected)
   })
 
+  test('the o-series is told neither how much to say nor to call one tool at a time', () => {
+    const { body, losses } = encode(
+      { ...requestOf({ verbosity: 'low', parallel_tool_calls: false }), tools: [functionTool('f')] },
+      'o3',
+    )
+    expect(body).not.toHaveProperty('verbosity')
+    expect(body).not.toHaveProperty('parallel_tool_calls')
+    expect(losses.map(({ field }) => field).toSorted()).toEqual(['parallelToolCalls', 'verbosity'])
+  })
+
   test.each([
     ['api.cerebras.ai', 'max', 'high'],
     ['api.cerebras.ai', 'minimal', 'none'],
@@ -577,6 +587,14 @@ describe('parts', () => {
     })
   })
 
+  test('texts of neighbouring turns of the assistant are one message, a blank line between them', () => {
+    const turns = [assistant('a'), assistant(call('c')), assistant('b')]
+    expect(messagesOf(turns)).toMatchObject([
+      { role: 'assistant', content: 'a\n\nb', tool_calls: [{ id: 'c' }] },
+      { role: 'tool', tool_call_id: 'c' },
+    ])
+  })
+
   test('a text without a word is no part of a message', () => {
     expect(messagesOf([user('', media({}), 'a')])).toMatchObject([
       { content: [{ type: 'image_url' }, { type: 'text', text: 'a' }] },
@@ -592,6 +610,26 @@ describe('parts', () => {
     expect(encode(marked, 'gpt-5.6', 'api.openai.com').losses).toEqual([
       { field: 'cacheMark', name: undefined },
     ])
+  })
+
+  test('cache marks on instructions stand where they were, at those who take them', () => {
+    const instructions = [textPart('a'), { ...textPart('b'), cache: { ttl: undefined } }, textPart('c')]
+    const marked = { ...requestOf({}), instructions }
+    expect(encode(marked, 'anthropic/claude-sonnet-4.5', 'openrouter.ai').body['messages']).toMatchObject([
+      {
+        role: 'system',
+        content: [
+          { type: 'text', text: 'a' },
+          { type: 'text', text: 'b', cache_control: { type: 'ephemeral' } },
+          { type: 'text', text: 'c' },
+        ],
+      },
+      { role: 'user' },
+    ])
+    expect(encode(marked)).toMatchObject({
+      body: { messages: [{ role: 'system', content: 'a\n\nb\n\nc' }, { role: 'user' }] },
+      losses: [{ field: 'cacheMark' }],
+    })
   })
 
   test('a refusal is its own field at OpenAI and text elsewhere', () => {

@@ -322,6 +322,23 @@ describe('edge cases of this format', () => {
     })
   })
 
+  test('edge 26: pieces of reasoning_details that come by turns are put together by their numbers', () => {
+    const piece = (index: number, text: string) =>
+      chunk({ reasoning_details: [{ type: 'reasoning.text', index, text, signature: `s${index}` }] })
+    const chunks = [piece(0, 'a'), piece(1, 'b'), piece(0, 'c'), chunk({ reasoning_details: [] }), text('x')]
+    const entries = [
+      { type: 'reasoning.text', index: 0, text: 'ac', signature: 's0' },
+      { type: 'reasoning.text', index: 1, text: 'b', signature: 's1' },
+    ]
+    const { parts } = candidateOf([...chunks, finish('stop')])
+    expect(parts).toMatchObject([{ signature: { value: JSON.stringify(entries) } }, { text: 'x' }])
+  })
+
+  test('reasoning_details without an entry are no thought', () => {
+    const { parts } = candidateOf([chunk({ content: 'x', reasoning_details: [] }), finish('stop')])
+    expect(parts).toMatchObject([{ type: 'text', text: 'x' }])
+  })
+
   test('encrypted reasoning is kept as the signature, though nobody signed it', () => {
     const details = [{ type: 'reasoning.encrypted', data: 'gAAA', id: 'rs_1', index: 0 }]
     const [thought] = candidateOf([chunk({ reasoning_details: details }), text('x'), finish('stop')]).parts
@@ -509,6 +526,32 @@ describe('what other vendors add', () => {
     expect(candidateOf([call(entry), finish('stop')]).parts[0]).toMatchObject({
       signature: { format: 'openai-chat-completions', vendor: 'upstream.example', value: 'sig' },
     })
+  })
+
+  test("a thought signature on a text is its vendor's", () => {
+    const extra_content = { google: { thought_signature: 'sig' } }
+    const chunks = [text('a'), chunk({ content: '', extra_content }), finish('stop')]
+    expect(candidateOf(chunks).parts).toMatchObject([
+      {
+        text: 'a',
+        signature: { format: 'openai-chat-completions', vendor: 'upstream.example', value: 'sig' },
+      },
+    ])
+  })
+
+  test("LiteLLM's thinking_blocks are thoughts with their signatures", () => {
+    const block = { type: 'thinking', thinking: 'hm', signature: 'sig' }
+    const chunks = [chunk({ thinking_blocks: [block] }), text('a'), finish('stop')]
+    expect(candidateOf(chunks).parts[0]).toMatchObject({
+      texts: ['hm'],
+      signature: { value: JSON.stringify([block]) },
+    })
+  })
+
+  test('a refusal among the parts of a content is told as one', () => {
+    expect(said([chunk({ content: [{ type: 'refusal', refusal: 'No.' }] }), finish('stop')])).toEqual([
+      'refusal: No.',
+    ])
   })
 
   test("Perplexity's sources are citations of the text", () => {

@@ -109,6 +109,11 @@ describe('edge 81: usage of every vendor', () => {
       { inputUncached: 2, cacheRead: 8, outputText: 1 },
     ],
     [
+      'hits and misses without their sum',
+      { completion_tokens: 1, prompt_cache_hit_tokens: 8, prompt_cache_miss_tokens: 2 },
+      { inputUncached: 2, cacheRead: 8, outputText: 1 },
+    ],
+    [
       'Moonshot',
       { prompt_tokens: 10, completion_tokens: 1, cached_tokens: 4 },
       { inputUncached: 6, cacheRead: 4, outputText: 1 },

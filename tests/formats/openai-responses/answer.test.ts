@@ -1,7 +1,10 @@
 import { describe, expect, test } from 'bun:test'
+import { call } from '#tests/formats/parts.ts'
 import { GatewayError } from '@/errors/gateway-error.ts'
+import { encodeCall } from '@/formats/openai-responses/calls.ts'
 import { openaiResponses } from '@/formats/openai-responses/codec.ts'
 import { encodeUsage } from '@/formats/openai-responses/usage.ts'
+import type { ToolCallKind } from '@/generation/part.ts'
 import { inputTokens, NO_USAGE, outputTokens } from '@/generation/usage.ts'
 import { asObject, type JsonObject } from '@/json/json.ts'
 import { dataOf, decodeContext, sdkFinal } from './support.ts'
@@ -74,6 +77,29 @@ describe('edge 81: usage', () => {
       code_interpreter: 1,
     })
   })
+})
+
+test.each<[ToolCallKind, string, JsonObject]>([
+  [
+    'local_shell',
+    '{"command":["ls"],"workdir":"/"}',
+    { action: { type: 'exec', command: ['ls'], working_directory: '/' } },
+  ],
+  ['local_shell', 'ls -l', { action: { type: 'exec', command: ['bash', '-lc', 'ls -l'], env: {} } }],
+  ['shell', '{"commands":["ls"],"timeout_ms":9}', { action: { commands: ['ls'], timeout_ms: 9 } }],
+  ['shell', 'ls -l', { action: { commands: ['ls -l'] } }],
+  [
+    'apply_patch',
+    '{"operation":{"type":"delete_file","path":"a"}}',
+    { operation: { type: 'delete_file', path: 'a' } },
+  ],
+  ['apply_patch', '@@', { operation: { type: 'update_file', diff: '@@' } }],
+  ['computer', '{"type":"screenshot"}', { action: { type: 'screenshot' }, pending_safety_checks: [] }],
+  ['computer', '{"actions":[{"type":"wait"}]}', { actions: [{ type: 'wait' }] }],
+  ['tool_search', '{"query":"mail"}', { execution: 'client', arguments: { query: 'mail' } }],
+])('a call of %s with the input %j is an item that its client can run', (kind, input, says) => {
+  const item = encodeCall(call('c', { kind, input, name: kind }), 'id', 'completed')
+  expect(item).toMatchObject({ type: `${kind}_call`, id: 'id', call_id: 'c', status: 'completed', ...says })
 })
 
 test('edge 82: cache counts of Anthropic come through and back unchanged', () => {
