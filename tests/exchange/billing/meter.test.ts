@@ -1,4 +1,5 @@
 import { expect, test } from 'bun:test'
+import { GatewayError } from '@/errors/gateway-error.ts'
 import { Meter } from '@/exchange/billing/meter.ts'
 import { NO_USAGE } from '@/generation/usage.ts'
 
@@ -20,4 +21,42 @@ test('a usage of what an answer began with is not that of the whole answer', () 
   const meter = new Meter()
   meter.observe({ type: 'usage', usage: NO_USAGE, soFar: true })
   expect([meter.usage, meter.wholeUsage]).toEqual([NO_USAGE, undefined])
+})
+
+const STOPPED = { reason: 'end', stopSequence: undefined, message: undefined } as const
+
+test.each(['finish', 'usage'] as const)(
+  'an answer of which %s comes first is conclusive when it has both',
+  first => {
+    const meter = new Meter()
+    const tell = {
+      finish: () => meter.observe({ type: 'finish', candidate: 0, finish: STOPPED }),
+      usage: () => meter.observe({ type: 'usage', usage: NO_USAGE }),
+    }
+    tell[first]()
+    expect(meter.isConclusive).toBe(false)
+    tell[first === 'finish' ? 'usage' : 'finish']()
+    expect(meter.isConclusive).toBe(true)
+    meter.error = new GatewayError('upstream_error', 'it broke off')
+    expect(meter.isConclusive).toBe(false)
+  },
+)
+
+test('what has come and was not read yet is read when it is asked for, and gone with what a bookmark undoes', () => {
+  const unread: (() => void)[] = []
+  let tier: string | undefined
+  const meter = new Meter(
+    () => unread.pop()?.(),
+    () => tier,
+  )
+  unread.push(() => {
+    tier = 'flex'
+  })
+  expect(meter.servedTier).toBe('flex')
+  const putBack = meter.bookmark()
+  unread.push(() => meter.observe({ type: 'usage', usage: NO_USAGE }))
+  putBack()
+  expect(meter.usage).toBeUndefined()
+  unread.push(() => meter.observe({ type: 'usage', usage: NO_USAGE }))
+  expect(meter.wholeUsage).toEqual(NO_USAGE)
 })

@@ -132,6 +132,20 @@ test('of an answer that cannot be given again no byte is kept', async () => {
   expect(await store.chunks(id, 0)).toEqual([])
 })
 
+test('an answer is kept for a day from its beginning, and what failed for a minute from its end', async () => {
+  for (const [state, seconds] of [
+    ['complete', 86_400],
+    ['failed', 60],
+  ] as const) {
+    const id = Bun.randomUUIDv7()
+    expect(await store.claim(id, claim(`kept-${state}`))).toBe('begun')
+    await store.end(id, { state, head: { status: 200, headers: {} }, last: undefined })
+    const [run] = await database.sql<{ left: number }[]>`
+      select extract(epoch from expires_at - now())::float8 as left from idempotent_run where id = ${id}`
+    expect(run?.left).toBeWithin(seconds - 30, seconds + 1)
+  }
+})
+
 /** Begins a run whose process dies. */
 async function dieOn(of: RunClaim): Promise<string> {
   const id = Bun.randomUUIDv7()
