@@ -102,6 +102,27 @@ test('whoever leaves while another has the key gets no run of their own', async 
   expect(await (await first).text()).toBe('said')
 })
 
+test('whoever takes long keeps the key, as the lease is renewed every two seconds', async () => {
+  const answer = Promise.withResolvers<Response>()
+  const begun = Promise.withResolvers<void>()
+  const asked = idempotency.once(claim('long'), caller(), () => {
+    begun.resolve()
+    return { request: caller(), answer: () => answer.promise }
+  })
+  await begun.promise
+  await database.sql`update idempotent_run set leased_until = now() + interval '1 second' where key = 'long'`
+  const leasedSeconds = async () => {
+    const [run] = await database.sql<{ left: number }[]>`
+      select extract(epoch from leased_until - now())::float8 as left from idempotent_run where key = 'long'`
+    return run?.left ?? 0
+  }
+  clock.advance(2000)
+  await until(async () => (await leasedSeconds()) > 5)
+  expect(await leasedSeconds()).toBeLessThanOrEqual(10)
+  answer.resolve(new Response('said'))
+  expect(await (await asked).text()).toBe('said')
+})
+
 test('is quiet when the last answer is there that is fetched for nobody but a retry', async () => {
   const left = new AbortController()
   const answer = Promise.withResolvers<Response>()
