@@ -300,6 +300,16 @@ describe('on Imagen', () => {
     expect(await lastCharge()).toBe(-80_000_000n)
   })
 
+  test('what it made of the prompt is told, and what kind of image it made', async () => {
+    const made = { bytesBase64Encoded: 'AA==', mimeType: 'image/jpeg', prompt: 'a better x' }
+    answer = () => Response.json({ predictions: [made] })
+    const response = await post('/v1/images/generations', { model: 'up/imagen', prompt: 'x' })
+    expect(await jsonOf(response)).toMatchObject({
+      data: [{ b64_json: 'AA==', revised_prompt: 'a better x' }],
+      output_format: 'jpeg',
+    })
+  })
+
   test('a shape that it does not have is a loss', async () => {
     answer = predictions(1)
     const body = { model: 'up/imagen', prompt: 'x', size: '1536x1024' }
@@ -397,6 +407,28 @@ describe("on Gemini's own image models", () => {
     const response = await post('/v1/images/generations', body)
     expect(response.headers.get('x-tollgate-losses')).toBe('output_format, partial_images')
     expect(await response.text()).toContain('"output_format":"png"')
+  })
+
+  test('a stream of it ends as that of a model of OpenAI, with what it has used', async () => {
+    answer = generated
+    const body = { model: 'up/gemini-image', prompt: 'x', size: '1024x1024', stream: true }
+    const event = (await (await post('/v1/images/generations', body)).text()).split('\n')
+    expect(event[0]).toBe('event: image_generation.completed')
+    expect(JSON.parse(event[1]?.replace('data: ', '') ?? '')).toEqual({
+      type: 'image_generation.completed',
+      b64_json: 'AA==',
+      created_at: expect.any(Number),
+      size: '1024x1024',
+      quality: 'auto',
+      background: 'auto',
+      output_format: 'png',
+      usage: {
+        input_tokens: 7,
+        input_tokens_details: { text_tokens: 7, image_tokens: 0 },
+        output_tokens: 1290,
+        total_tokens: 1297,
+      },
+    })
   })
 
   test('a JSON edit brings its images as data URIs', async () => {
@@ -509,6 +541,23 @@ describe(':predict', () => {
         { mimeType: 'image/png', bytesBase64Encoded: 'AA==' },
         { mimeType: 'image/png', bytesBase64Encoded: 'AA==' },
       ],
+    })
+  })
+
+  test("of OpenAI's newer models the kind of image is asked for, and what they made of the prompt is told", async () => {
+    const made = { b64_json: 'AA==', revised_prompt: 'a better x' }
+    answer = () => Response.json({ created: 1, output_format: 'jpeg', data: [made] })
+    const response = await predict('up/tokens', {
+      instances: [{ prompt: 'x' }],
+      parameters: { outputOptions: { mimeType: 'image/jpeg' } },
+    })
+    expect(JSON.parse(textOf(upstream.seen[0]))).toEqual({
+      model: 'gpt-image-x',
+      prompt: 'x',
+      output_format: 'jpeg',
+    })
+    expect(await jsonOf(response)).toEqual({
+      predictions: [{ mimeType: 'image/jpeg', bytesBase64Encoded: 'AA==', prompt: 'a better x' }],
     })
   })
 

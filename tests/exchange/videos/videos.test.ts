@@ -468,6 +468,25 @@ test("a video is the same by either vendor's words, and keeps what its maker say
   expect(await show(veo)).toMatchObject({ id: veo, status: 'in_progress', progress: 0, model: 'film' })
 })
 
+test("why a video was not made is told in either vendor's words", async () => {
+  const sora = await order('sora')
+  const { name } = await orderAsGoogle('veo')
+  maker.state = 'failed'
+  await Promise.all([makeDue(sora.id), makeDue(name)])
+  const hex = sora.id.replace('video_', '')
+  const operation: Body = await (await send('GET', `/v1beta/models/sora/operations/${hex}`)).json()
+  expect(operation).toEqual({
+    name: `models/sora/operations/${hex}`,
+    done: true,
+    error: { code: 3, message: 'no' },
+  })
+  expect(await show(name.replace('models/veo/operations/', 'video_'))).toMatchObject({
+    status: 'failed',
+    completed_at: null,
+    error: { code: 'video_generation_failed', message: 'no' },
+  })
+})
+
 test('a video that is deleted while it is made is paid when it is made, and then deleted at its maker', async () => {
   const before = await balance()
   const { id } = await order('sora')
