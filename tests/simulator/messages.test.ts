@@ -186,24 +186,21 @@ describe('messages through the official SDK', () => {
       text: 'word '.repeat(80),
       cache_control: { type: 'ephemeral' as const, ttl: '1h' as const },
     }
-    const first = await anthropic.messages.create({
-      model: 'echo',
-      max_tokens: 9,
-      system: [block],
-      messages: [user('x')],
-    })
+    const ask = (text: string) =>
+      anthropic.messages.create({
+        model: 'echo',
+        max_tokens: 9,
+        system: [block],
+        messages: [user(text)],
+      })
+    const first = await ask('x')
     expect(first.usage).toMatchObject({
       input_tokens: 1,
       cache_creation_input_tokens: 100,
       cache_read_input_tokens: 0,
       cache_creation: { ephemeral_1h_input_tokens: 100, ephemeral_5m_input_tokens: 0 },
     })
-    const again = await anthropic.messages.create({
-      model: 'echo',
-      max_tokens: 9,
-      system: [block],
-      messages: [user('other')],
-    })
+    const again = await ask('other')
     expect(again.usage).toMatchObject({
       input_tokens: 2,
       cache_creation_input_tokens: 0,

@@ -72,6 +72,18 @@ async function store(given: Stored): Promise<string> {
   return id
 }
 
+const SMALL: Stored = {
+  at: START,
+  accountId: 1,
+  keyId: 1,
+  model: 'a',
+  channel: null,
+  tier: null,
+  cost: 5n,
+  state: 'complete',
+  tokens: [1, 0, 0, 0, 2, 0, 0, 0],
+}
+
 /** The plain sums over the rows, in the words that the totals have. */
 async function plainSums(edges: readonly number[], accountId: number | undefined, by: UsageDimension) {
   const column = {
@@ -146,17 +158,7 @@ test.each([0, 1])(
     const HOUR_MS = 3_600_000
     for (const hour of [0, 1]) {
       for (const accountId of [1, 2, 3, 4, 5]) {
-        await store({
-          at: START + hour * HOUR_MS,
-          accountId,
-          keyId: 1,
-          model: 'a',
-          channel: null,
-          tier: null,
-          cost: BigInt(accountId),
-          state: 'complete',
-          tokens: [1, 0, 0, 0, 2, 0, 0, 0],
-        })
+        await store({ ...SMALL, at: START + hour * HOUR_MS, accountId, cost: BigInt(accountId) })
       }
       if (hour < hoursAddedUp) await addUpUsage(database, 0)
     }
@@ -175,36 +177,12 @@ test.each([0, 1])(
 
 test('of several who add up at the same time one does', async () => {
   await sql`delete from exchange`
-  const tokens = [1, 0, 0, 0, 2, 0, 0, 0]
-  const one: Stored = {
-    at: START,
-    accountId: 1,
-    keyId: 1,
-    model: 'a',
-    channel: null,
-    tier: null,
-    cost: 5n,
-    state: 'complete',
-    tokens,
-  }
-  for (let stored = 0; stored < 3; stored += 1) await store(one)
+  for (let stored = 0; stored < 3; stored += 1) await store(SMALL)
   await Promise.all([1, 2, 3, 4].map(() => addUpUsage(database, 0)))
   const [total] = await sql`select requests::int, cost_nano::int as spend from usage_total
     where account_id = 1 and at = ${new Date(START).toISOString()}::text::timestamptz and requests > 0`
   expect(total).toEqual({ requests: 3, spend: 15 })
 })
-
-const SMALL: Stored = {
-  at: START,
-  accountId: 1,
-  keyId: 1,
-  model: 'a',
-  channel: null,
-  tier: null,
-  cost: 5n,
-  state: 'complete',
-  tokens: [1, 0, 0, 0, 2, 0, 0, 0],
-}
 
 test('a process that ends adds up no more than the day that it is at', async () => {
   await sql`delete from exchange`

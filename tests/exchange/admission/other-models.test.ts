@@ -62,6 +62,16 @@ const editing = (model: string) => {
   return { path: '/v1/images/edits', body }
 }
 
+const OTHERS: [what: string, make: (model: string) => { path: string; body: object }][] = [
+  ['an adviser', advised],
+  ['a fallback', fallingBack],
+  ['a fallback at LiteLLM', fallingBackAtLiteLLM],
+  ['a fallback of a model that refuses', refusing],
+  ['who is to write an SVG for a conversation', drawing],
+  ['who is to write an SVG', written],
+  ['who is to write an SVG, in a form', editing],
+]
+
 /** What a vendor is asked for, or the code of the refusal before it is. */
 async function ask({ path, body }: { path: string; body: object }, key: string) {
   const before = upstream.seen.length
@@ -70,29 +80,16 @@ async function ask({ path, body }: { path: string; body: object }, key: string) 
   return upstream.seen.length > before ? 'asked' : error.code
 }
 
-test.each([
-  ['an adviser', advised],
-  ['a fallback', fallingBack],
-  ['a fallback at LiteLLM', fallingBackAtLiteLLM],
-  ['a fallback of a model that refuses', refusing],
-  ['who is to write an SVG for a conversation', drawing],
-  ['who is to write an SVG', written],
-  ['who is to write an SVG, in a form', editing],
-])('%s that the account may not use is refused like a model that does not exist', async (_what, make) => {
-  expect(await ask(make('dear'), gateway.key)).toBe('model_not_found')
-  expect(await ask(make('dear-2026'), gateway.key)).toBe('model_not_found')
-  expect(await ask(make('nothing'), gateway.key)).toBe('model_not_found')
-})
+test.each(OTHERS)(
+  '%s that the account may not use is refused like a model that does not exist',
+  async (_what, make) => {
+    expect(await ask(make('dear'), gateway.key)).toBe('model_not_found')
+    expect(await ask(make('dear-2026'), gateway.key)).toBe('model_not_found')
+    expect(await ask(make('nothing'), gateway.key)).toBe('model_not_found')
+  },
+)
 
-test.each([
-  ['an adviser', advised],
-  ['a fallback', fallingBack],
-  ['a fallback at LiteLLM', fallingBackAtLiteLLM],
-  ['a fallback of a model that refuses', refusing],
-  ['who is to write an SVG for a conversation', drawing],
-  ['who is to write an SVG', written],
-  ['who is to write an SVG, in a form', editing],
-])('%s that the account was given is passed on, by either name', async (_what, make) => {
+test.each(OTHERS)('%s that the account was given is passed on, by either name', async (_what, make) => {
   expect(await ask(make('dear'), given)).toBe('asked')
   expect(await ask(make('dear-2026'), given)).toBe('asked')
 })

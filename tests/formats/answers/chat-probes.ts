@@ -37,6 +37,26 @@ const FILE_ANNOTATION = {
 }
 const EXECUTED = { index: 0, type: 'search', arguments: '{"query":"q"}', output: 'found' }
 
+const PREDICTED_USAGE = {
+  prompt_tokens: 100,
+  completion_tokens: 50,
+  total_tokens: 150,
+  prompt_tokens_details: {
+    cached_tokens: 30,
+    cache_write_tokens: 20,
+    audio_tokens: 5,
+    image_tokens: 3,
+    text_tokens: 92,
+  },
+  completion_tokens_details: {
+    reasoning_tokens: 10,
+    audio_tokens: 4,
+    accepted_prediction_tokens: 2,
+    rejected_prediction_tokens: 6,
+    text_tokens: 30,
+  },
+}
+
 export const CHAT: readonly Probe[] = [
   {
     name: 'audio with transcript',
@@ -388,55 +408,12 @@ export const CHAT: readonly Probe[] = [
   },
   {
     name: 'predicted tokens usage',
-    whole: {
-      ...chatWhole({ content: 'x' }),
-      usage: {
-        prompt_tokens: 100,
-        completion_tokens: 50,
-        total_tokens: 150,
-        prompt_tokens_details: {
-          cached_tokens: 30,
-          cache_write_tokens: 20,
-          audio_tokens: 5,
-          image_tokens: 3,
-          text_tokens: 92,
-        },
-        completion_tokens_details: {
-          reasoning_tokens: 10,
-          audio_tokens: 4,
-          accepted_prediction_tokens: 2,
-          rejected_prediction_tokens: 6,
-          text_tokens: 30,
-        },
-      },
-    },
+    whole: chatWhole({ content: 'x' }, 'stop', { usage: PREDICTED_USAGE }),
     stream: [
       head,
       chunk({ content: 'x' }),
       ...fin().slice(0, 1),
-      {
-        ...chunk({}),
-        choices: [],
-        usage: {
-          prompt_tokens: 100,
-          completion_tokens: 50,
-          total_tokens: 150,
-          prompt_tokens_details: {
-            cached_tokens: 30,
-            cache_write_tokens: 20,
-            audio_tokens: 5,
-            image_tokens: 3,
-            text_tokens: 92,
-          },
-          completion_tokens_details: {
-            reasoning_tokens: 10,
-            audio_tokens: 4,
-            accepted_prediction_tokens: 2,
-            rejected_prediction_tokens: 6,
-            text_tokens: 30,
-          },
-        },
-      },
+      { ...chunk({}), choices: [], usage: PREDICTED_USAGE },
     ],
   },
 ]
