@@ -58,8 +58,8 @@ export interface RunStore {
   find(id: string): Promise<StoredRun | undefined>
   /** Keeps runs alive. */
   renew(ids: readonly string[]): Promise<void>
-  /** @returns false if the run is no longer this process's */
-  begin(id: string, head: AnswerHead): Promise<boolean>
+  /** The answer begins. Changes nothing of a run that is no longer this process's; nor does `end`. */
+  begin(id: string, head: AnswerHead): Promise<void>
   append(id: string, chunk: StoredChunk): Promise<void>
   end(id: string, end: RunEnd): Promise<void>
   /** The next stretches from `seq` on, in order. */
@@ -117,10 +117,9 @@ export function runStore({ sql }: Pick<Database, 'sql'>): RunStore {
       await sql`update idempotent_run set leased_until = ${lease()} where id = any(${`{${ids.join(',')}}`}::text::uuid[]) and state = 'running'`
     },
     async begin(id, { status, headers }) {
-      const rows = await sql`
+      await sql`
         update idempotent_run set status = ${status}, headers = ${JSON.stringify(headers)}::text::jsonb
-        where id = ${id} and state = 'running' returning id`
-      return rows.length > 0
+        where id = ${id} and state = 'running'`
     },
     async append(id, chunk) {
       await insert(sql, id, chunk)

@@ -192,3 +192,17 @@ test('what a dead run was charged is given back once the retry runs in its place
   await store.sweep()
   expect(await store.takenOver()).toEqual([{ id: `${retried}`, accountId: 1 }])
 })
+
+test('an answer is that of its own run, which is over for a process that was taken for dead', async () => {
+  const head = (status: number) => ({ status, headers: {} })
+  const dead = await dieOn(claim('came-back'))
+  const [taken, other] = [Bun.randomUUIDv7(), Bun.randomUUIDv7()]
+  expect(await store.claim(taken, claim('came-back'))).toBe('begun')
+  expect(await store.claim(other, claim('beside'))).toBe('begun')
+  await store.begin(taken, head(200))
+  await store.begin(dead, head(500))
+  await store.end(dead, { state: 'complete', head: head(500), last: undefined })
+  expect(await store.find(dead)).toMatchObject({ state: 'failed', head: undefined })
+  expect(await store.find(taken)).toMatchObject({ state: 'running', head: head(200) })
+  expect(await store.find(other)).toMatchObject({ state: 'running', head: undefined })
+})
