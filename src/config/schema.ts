@@ -49,7 +49,11 @@ const text = (pattern: RegExp, expected: string) =>
   )
 
 const flag = Type.Optional(Type.Boolean(words('true or false')))
-const name = text(/^[^\s\p{C}]{1,200}$/u, 'a name of 1 to 200 characters without spaces')
+/** An address leaves `.` and `..` out of its path, however they are written there: nobody would find what is named so. */
+const name = text(
+  /^(?!\.{1,2}$)[^\s\p{C}]{1,200}$/u,
+  'a name of 1 to 200 characters without spaces, not . or ..',
+)
 const title = text(/^(?=.*\S)[^\p{C}]{1,200}$/u, 'a text of 1 to 200 characters on one line')
 /** Printable ASCII: what a header may carry, and so what a key may be. */
 const headerText = text(/^[\x21-\x7e]([\x20-\x7e]*[\x21-\x7e])?$/, 'a text of printable ASCII')

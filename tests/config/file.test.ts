@@ -334,7 +334,12 @@ describe('one line per error, with line number and path', () => {
     [
       'a name that YAML reads as a number',
       `${channels}models:\n  - { id: 5, channels: [{ channel: main }] }`,
-      '3: models[0].id: must be a name of 1 to 200 characters without spaces, but is "5": it needs quotes',
+      '3: models[0].id: must be a name of 1 to 200 characters without spaces, not . or .., but is "5": it needs quotes',
+    ],
+    [
+      'a name that no path of an address can have',
+      `${channels}models:\n  - { id: .., channels: [{ channel: main }] }`,
+      '3: models[0].id: must be a name of 1 to 200 characters without spaces, not . or .., but is ".."',
     ],
     [
       'no channels',
