@@ -66,6 +66,29 @@ const CASES: readonly (readonly [Format, string, JsonObject])[] = [
       ],
     },
   ],
+  [CHAT, 'safety_identifier', chat({ safety_identifier: 5 })],
+  [CHAT, 'stream_options.include_obfuscation', chat({ stream_options: { include_obfuscation: 'no' } })],
+  [
+    RESPONSES,
+    'stream_options.include_obfuscation',
+    responses({ stream_options: { include_obfuscation: 1 } }),
+  ],
+  [RESPONSES, 'input[1].name', input({ type: 'function_call_output', call_id: 'c', name: 5, output: 'a' })],
+  [
+    RESPONSES,
+    'input[1].output_format',
+    input({ type: 'image_generation_call', id: 'i', status: 'completed', result: 'aQ==', output_format: 5 }),
+  ],
+  [
+    RESPONSES,
+    'input[1].action.type',
+    input({ type: 'local_shell_call', call_id: 'c', action: { type: 5, command: ['ls'], env: {} } }),
+  ],
+  [
+    RESPONSES,
+    'tools[0].environment.type',
+    responses({ tools: [{ type: 'shell', environment: { type: ['container_auto'] } }] }),
+  ],
   [RESPONSES, 'input[1].type', input({ type: 5, role: 'user', content: 'a' })],
   [RESPONSES, 'input[1].content[0].type', said({ type: 5, text: 'a' })],
   [RESPONSES, 'input[1].tools', input({ type: 'additional_tools', role: 'developer', tools: {} })],
@@ -140,6 +163,22 @@ const CASES: readonly (readonly [Format, string, JsonObject])[] = [
     messages({ output_config: { format: { type: 'json_schema', schema: '{}' } } }),
   ],
   [MESSAGES, 'tools[0].input_schema', messages({ tools: [{ name: 'f', input_schema: '{}' }] })],
+  [
+    MESSAGES,
+    'tools[0].input_schema.properties',
+    messages({ tools: [{ name: 'f', input_schema: { type: 'object', properties: ['a'] } }] }),
+  ],
+  [
+    MESSAGES,
+    'tools[0].input_schema.required',
+    messages({ tools: [{ name: 'f', input_schema: { type: 'object', required: 'a' } }] }),
+  ],
+  [MESSAGES, 'tools[0].input_schema.type', messages({ tools: [{ name: 'f', input_schema: { type: 5 } }] })],
+  [
+    MESSAGES,
+    'tools[0].defer_loading',
+    messages({ tools: [{ type: 'bash_20250124', name: 'bash', defer_loading: 'no' }] }),
+  ],
   [MESSAGES, 'tools[0].type', messages({ tools: [{ type: 5, name: 'f', input_schema: {} }] })],
   [
     MESSAGES,
@@ -185,6 +224,18 @@ const CASES: readonly (readonly [Format, string, JsonObject])[] = [
     GEMINI,
     'tools[0].googleSearch.excludeDomains',
     gemini({ tools: [{ googleSearch: { excludeDomains: 'a' } }] }),
+  ],
+  [
+    GEMINI,
+    'tools[0].googleSearch.searchTypes',
+    gemini({ tools: [{ googleSearch: { searchTypes: 'web' } }] }),
+  ],
+  [
+    GEMINI,
+    'generationConfig.responseFormat.text.schema',
+    gemini({
+      generationConfig: { responseFormat: { text: { mimeType: 'APPLICATION_JSON', schema: '{}' } } },
+    }),
   ],
   [GEMINI, 'generationConfig.topP', gemini({ generationConfig: { topP: 1.5 } })],
   [GEMINI, 'generation_config.temperature', gemini({ generation_config: { temperature: 3 } })],

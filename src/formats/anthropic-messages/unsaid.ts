@@ -84,8 +84,12 @@ function readOfSystem(block: JsonValue): Read {
   return type === 'text' ? { ...TEXT, citations: list(false) } : false
 }
 
-const SEARCH: ReadFields = {
+/** Of the vendor's own tools, what is read of any. */
+const TYPED: ReadFields = {
   name: 'string',
+  defer_loading: 'boolean',
+  display_number: 'number',
+  enable_zoom: 'boolean',
   max_uses: 'number',
   allowed_domains: list('string'),
   blocked_domains: list('string'),
@@ -95,12 +99,12 @@ const SEARCH: ReadFields = {
 /** A tool of another type is kept whole. */
 function readOfTool(tool: JsonValue): Read {
   const type = asObject(tool)?.['type'] ?? 'custom'
-  if (type !== 'custom' && typeof type === 'string') return { ...allOf(tool), ...SEARCH }
+  if (type !== 'custom' && typeof type === 'string') return { ...allOf(tool), ...TYPED }
   return {
     type: 'string',
     name: true,
     description: 'string',
-    input_schema: 'object',
+    input_schema: readOfSchema,
     strict: 'boolean',
     allowed_callers: list(oneOf('direct')),
     // Deferred tools are sent at once, and input streams as it comes.
@@ -108,6 +112,13 @@ function readOfTool(tool: JsonValue): Read {
     eager_input_streaming: 'boolean',
     ...MARK,
   }
+}
+
+/** A tool's input is an object; what else its schema says is kept as it is. */
+function readOfSchema(schema: JsonValue): Read {
+  if (!isJsonObject(schema)) return 'object'
+  const type = textOr(list('string'))
+  return { ...allOf(schema), type, properties: 'object', required: list('string') }
 }
 
 /** An answer of any other format than a JSON schema is not asked for. */

@@ -1,4 +1,4 @@
-import { allOf, list, oneOf, type Read, type ReadFields, unreadInside } from '@/formats/unsaid.ts'
+import { allOf, list, object, oneOf, type Read, type ReadFields, unreadInside } from '@/formats/unsaid.ts'
 import { asObject, asString, isJsonObject, type JsonObject, type JsonValue } from '@/json/json.ts'
 import { decodeModality } from './config-decode.ts'
 import { decodeOpaque } from './contents-decode.ts'
@@ -39,11 +39,21 @@ function readOfPart(value: JsonValue): Read {
 /** A tool of Google's own is kept whole. */
 function readOfTool(tool: JsonValue): Read {
   const declaration = { name: true, description: true, parameters: true, parametersJsonSchema: true }
-  return { ...allOf(tool), functionDeclarations: list(declaration), googleSearch: readOfSearch }
+  return { ...allOf(tool), functionDeclarations: list(declaration), ...SEARCHES }
 }
 
+const SEARCHES: ReadFields = { googleSearch: readOfSearch, enterpriseWebSearch: readOfSearch }
+
 function readOfSearch(search: JsonValue): Read {
-  return isJsonObject(search) ? { ...allOf(search), excludeDomains: list('string') } : 'object'
+  if (!isJsonObject(search)) return 'object'
+  return { ...allOf(search), excludeDomains: list('string'), searchTypes: 'object' }
+}
+
+/** One or a list of them; what is no text is judged elsewhere. */
+function readOfFormat(format: JsonValue): Read {
+  if (Array.isArray(format)) return list(readOfFormat)
+  if (!isJsonObject(format)) return 'object'
+  return { ...allOf(format), text: object({ mimeType: 'string', schema: 'object' }) }
 }
 
 /** Only text is read as an instruction. */
@@ -63,6 +73,7 @@ const CONFIG: ReadFields = {
     thinkingBudget: true,
     thinkingLevel: level => isSilent(level) || levelEffort(asString(level) ?? '') !== undefined,
   },
+  responseFormat: readOfFormat,
   responseModalities: list(modality => isSilent(modality) || decodeModality(modality) !== undefined),
 }
 

@@ -62,7 +62,9 @@ export const REQUEST = TypeCompiler.Compile(
   open({
     messages: Type.Array(MESSAGE, { minItems: 1 }),
     stream: maybe(Type.Boolean()),
-    stream_options: maybe(open({ include_usage: maybe(Type.Boolean()) })),
+    stream_options: maybe(
+      open({ include_usage: maybe(Type.Boolean()), include_obfuscation: maybe(Type.Boolean()) }),
+    ),
     max_tokens: maybe(Type.Integer({ minimum: 1 })),
     max_completion_tokens: maybe(Type.Integer({ minimum: 1 })),
     temperature: maybe(Type.Number({ minimum: 0, maximum: 2 })),
@@ -94,6 +96,7 @@ export const REQUEST = TypeCompiler.Compile(
     verbosity: maybe(Type.String()),
     modalities: maybe(Type.Array(Type.String())),
     user: maybe(Type.String()),
+    safety_identifier: maybe(Type.String()),
     metadata: maybe(Type.Record(Type.String(), Type.String())),
     prompt_cache_key: maybe(Type.String()),
     service_tier: maybe(Type.String()),

@@ -81,7 +81,7 @@ const SHELL: ReadFields = {
 const ITEM: ReadFields = { type: 'string', id: 'string', status: 'string', created_by: true }
 const CALL: ReadFields = { ...ITEM, call_id: 'string', caller: object({ type: oneOf('direct') }) }
 const NAMED_CALL: ReadFields = { ...CALL, name: true, namespace: 'string' }
-const OUTPUT: ReadFields = { ...CALL, name: true, output: readOfOutput }
+const OUTPUT: ReadFields = { ...CALL, name: 'string', output: readOfOutput }
 
 const MESSAGE: ReadFields = { ...ITEM, role: true, phase: 'string', content: textOr(list(readOfPart)) }
 
@@ -114,12 +114,12 @@ const ITEMS: ReadFields = {
 /** Of an image only itself is told; a call that has none is kept whole. */
 function readOfImage(item: JsonValue): Read {
   const { result } = asObject(item) ?? {}
-  return asNonEmpty(result) === undefined || { ...ITEM, result: true, output_format: true }
+  return asNonEmpty(result) === undefined || { ...ITEM, result: true, output_format: 'string' }
 }
 
 /** Where it runs is kept whole. */
 function readOfAction(action: JsonValue): Read {
-  return { ...allOf(action), env: 'object' }
+  return { ...allOf(action), type: 'string', env: 'object' }
 }
 
 function readOfItem(item: JsonValue): Read {
@@ -152,7 +152,8 @@ const CLIENT: ReadFields = {
   description: 'string',
   parameters: 'object',
   execution: 'string',
-  environment: 'object',
+  // It says whose shell it is.
+  environment: place => (isJsonObject(place) ? { ...allOf(place), type: 'string' } : 'object'),
 }
 
 /** A tool of another type is kept whole; a group's need not say theirs. */
@@ -188,7 +189,8 @@ const INSIDE: ReadFields = {
   instructions: textOr(list(readOfItem)),
   tools: list(readOfTool),
   tool_choice: { ...NAMED, mode: 'string', tools: list(object(NAMED)) },
-  stream_options: 'object',
+  stream_options: options =>
+    isJsonObject(options) ? { ...allOf(options), include_obfuscation: 'boolean' } : 'object',
 }
 
 /** What fields within others say that no other format is told. */
