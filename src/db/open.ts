@@ -1,3 +1,4 @@
+import { DrizzleQueryError } from 'drizzle-orm/errors'
 import { Refusal } from '@/errors/refusal.ts'
 import { connect, type Database } from './connect.ts'
 import { openEmbedded } from './embedded.ts'
@@ -23,7 +24,7 @@ export async function openDatabase(options: OpenOptions): Promise<OpenedDatabase
   const url = embedded?.url ?? options.databaseUrl ?? ''
   let database: Database | undefined
   try {
-    const migrated = await (embedded === undefined ? migrate(url).catch(refuseUnreachable) : migrate(url))
+    const migrated = await (embedded === undefined ? migrate(url).catch(refuseUnusable) : migrate(url))
     database = connect(url)
     // Commands that only read are of use there, a gateway is not.
     if (options.role === 'serve') await refuseReadOnly(database.sql)
@@ -48,17 +49,23 @@ const UNKNOWN_AUTHORITY = /SELF_SIGNED|ISSUER|SIGNATURE/
 /** What a pooler says of settings that it does not know. */
 const TURNED_AWAY = '08P01'
 
-/** @throws Refusal that names the variable for an address that leads to no database, else the error itself */
-function refuseUnreachable(error: unknown): never {
+/** What Postgres says of what a user may not do. */
+const NOT_ALLOWED = '42501'
+
+/** @throws Refusal that names the variable for an address that leads to no database of ours, else the error itself */
+function refuseUnusable(thrown: unknown): never {
+  const error = thrown instanceof DrizzleQueryError ? thrown.cause : thrown
   if (!(error instanceof Error)) throw error
   const { code = '', severity, syscall } = error as { code?: string; severity?: string; syscall?: string }
   // Postgres ends a connection so: of a user, a database or a setting that it does not have, or while it starts.
   const isOfAddress = syscall === 'connect' || UNREACHABLE.test(code) || CERTIFICATE.test(code)
-  if (!isOfAddress && severity !== 'FATAL' && code !== TURNED_AWAY) throw error
+  const isTurnedAway = severity === 'FATAL' || code === TURNED_AWAY || code === NOT_ALLOWED
+  if (!isOfAddress && !isTurnedAway) throw thrown
   throw new Refusal(`DATABASE_URL cannot be used: ${error.message}${adviceOn(code, error)}`, { cause: error })
 }
 
 function adviceOn(code: string, { message }: Error): string {
+  if (code === NOT_ALLOWED) return " (its user has to own the database, and Tollgate's tables in it)"
   if (UNKNOWN_AUTHORITY.test(code)) return ' (NODE_EXTRA_CA_CERTS is for authorities of your own)'
   // A server that speaks no TLS says so in a way that the client takes for the end of the connection.
   return /before secure TLS/.test(message) ? ' (sslmode asks for TLS, which the server may not have)' : ''

@@ -22,3 +22,14 @@ test('a command refuses one that has not its schema either', async () => {
   const opening = openDatabase({ databaseUrl: readOnly(empty.url), dataDir: '', role: 'command' })
   await expect(opening).rejects.toThrow(REFUSAL)
 })
+
+test.each([
+  ['a new database', empty, 'permission denied for database'],
+  ['the tables of another', database, 'permission denied for'],
+])('a user who may not use %s is told by what they would have to own', async (_what, { url }, denied) => {
+  // Any role that owns nothing, taken by the session as it begins.
+  const databaseUrl = `${url}${url.includes('?') ? '&' : '?'}role=pg_monitor`
+  const opening = openDatabase({ databaseUrl, dataDir: '', role: 'serve' })
+  await expect(opening).rejects.toThrow(denied)
+  await expect(opening).rejects.toThrow('its user has to own the database')
+})
