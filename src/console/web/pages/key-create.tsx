@@ -8,9 +8,8 @@ import { NO_LIMITS, readLimits } from '../format/limit-texts.ts'
 import { readList } from '../format/number.ts'
 import { readLocalTime } from '../format/time.ts'
 import { optionalAmount } from '../format/typed.ts'
-import { Button } from '../parts/button.tsx'
 import { Code, CopyButton } from '../parts/copy.tsx'
-import { Dialog } from '../parts/dialog.tsx'
+import { Dialog, DialogEnd } from '../parts/dialog.tsx'
 import { CheckField, type Option, SelectField, TextArea, TextField } from '../parts/field.tsx'
 import { Form } from '../parts/form.tsx'
 import { Notice } from '../parts/notice.tsx'
@@ -174,11 +173,7 @@ function NewKey({ created, model, onClose }: { created: Created; model: string; 
           }))}
         />
       </section>
-      <div class="dialog-foot">
-        <Button kind="primary" onClick={onClose}>
-          I have copied it
-        </Button>
-      </div>
+      <DialogEnd onClose={onClose}>I have copied it</DialogEnd>
     </>
   )
 }

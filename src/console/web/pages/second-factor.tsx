@@ -4,7 +4,7 @@ import { call } from '../api/client.ts'
 import { useForm } from '../api/form-state.ts'
 import { Button } from '../parts/button.tsx'
 import { Code } from '../parts/copy.tsx'
-import { Dialog } from '../parts/dialog.tsx'
+import { Dialog, DialogEnd } from '../parts/dialog.tsx'
 import { Form, FormDialog } from '../parts/form.tsx'
 import { Badge, Notice } from '../parts/notice.tsx'
 import { useSession, useUser } from '../session.tsx'
@@ -62,11 +62,7 @@ function BeginFactor({ onClose }: { onClose(): void }) {
       <Dialog title="Recovery codes" held="shown-once" onClose={finish}>
         <Notice kind="warn">Keep these somewhere safe: each signs you in once if you lose your phone.</Notice>
         <Code text={recovery.join('\n')} what="the recovery codes" />
-        <div class="dialog-foot">
-          <Button kind="primary" onClick={finish}>
-            I have kept them
-          </Button>
-        </div>
+        <DialogEnd onClose={finish}>I have kept them</DialogEnd>
       </Dialog>
     )
   }

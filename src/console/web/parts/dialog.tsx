@@ -1,5 +1,6 @@
 import { type ComponentChildren, createContext } from 'preact'
 import { useContext, useEffect, useId, useLayoutEffect, useRef } from 'preact/hooks'
+import { Button } from './button.tsx'
 import { Icon } from './icon.tsx'
 import { useLeaving } from './leaving.ts'
 import { ToastArea, useToast } from './toast.tsx'
@@ -115,6 +116,17 @@ export function Dialog({ title, onClose, shape = 'dialog', held, children }: Dia
       </div>
       <ToastArea />
     </dialog>
+  )
+}
+
+/** The one button of a dialog that only shows something. */
+export function DialogEnd({ onClose, children }: Pick<DialogProps, 'onClose' | 'children'>) {
+  return (
+    <div class="dialog-foot">
+      <Button kind="primary" onClick={onClose}>
+        {children}
+      </Button>
+    </div>
   )
 }
 

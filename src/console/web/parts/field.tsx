@@ -6,7 +6,7 @@ interface Labelled {
   hint?: ComponentChildren
   /** What is wrong with it, in words; shown beside it and read with it. */
   error?: string | undefined
-  optional?: boolean
+  optional?: boolean | undefined
 }
 
 /** Of the attributes of an input those that the pages use. */
@@ -146,7 +146,7 @@ export function CheckField({ label, hint, value, disabled = false, onValue }: Ch
         type="checkbox"
         checked={value}
         disabled={disabled}
-        {...(hint === undefined ? {} : { 'aria-describedby': id })}
+        aria-describedby={hint === undefined ? undefined : id}
         onChange={event => onValue(event.currentTarget.checked)}
       />
       <span>
@@ -206,19 +206,13 @@ export function Segments<Value extends string>({ label, value, options, onValue 
 
 /** What is said about a control, and what is the control's own. */
 function split<Props extends Labelled>({ label, hint, error, optional, ...attributes }: Props) {
-  const labelled: Labelled = {
-    label,
-    hint,
-    error,
-    ...(optional === undefined ? {} : { optional }),
-  }
-  return [labelled, attributes] as const
+  return [{ label, hint, error, optional }, attributes] as const
 }
 
 interface ControlAttributes {
   id: string
-  'aria-invalid'?: 'true'
-  'aria-describedby'?: string
+  'aria-invalid': 'true' | undefined
+  'aria-describedby': string | undefined
 }
 
 /** A label above its control, what helps below it, and what is wrong below that. */
@@ -231,8 +225,6 @@ function Control({
 }: Labelled & { children: (attributes: ControlAttributes) => ComponentChildren }) {
   const id = useId()
   const described = [hint === undefined ? '' : `${id}-hint`, error === undefined ? '' : `${id}-error`]
-    .filter(Boolean)
-    .join(' ')
   return (
     <div class="field">
       <label for={id}>
@@ -240,8 +232,8 @@ function Control({
       </label>
       {children({
         id,
-        ...(error === undefined ? {} : { 'aria-invalid': 'true' }),
-        ...(described === '' ? {} : { 'aria-describedby': described }),
+        'aria-invalid': error === undefined ? undefined : 'true',
+        'aria-describedby': described.filter(Boolean).join(' ') || undefined,
       })}
       {hint === undefined ? null : (
         <span class="hint" id={`${id}-hint`}>

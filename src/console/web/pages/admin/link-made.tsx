@@ -1,7 +1,6 @@
 import type { ComponentChildren } from 'preact'
-import { Button } from '../../parts/button.tsx'
 import { CopyButton } from '../../parts/copy.tsx'
-import { Dialog } from '../../parts/dialog.tsx'
+import { Dialog, DialogEnd } from '../../parts/dialog.tsx'
 import { Notice } from '../../parts/notice.tsx'
 
 /** A one-time link, shown to whoever made it. */
@@ -31,11 +30,7 @@ export function LinkMade({
           </div>
         </>
       )}
-      <div class="dialog-foot">
-        <Button kind="primary" onClick={onClose}>
-          Done
-        </Button>
-      </div>
+      <DialogEnd onClose={onClose}>Done</DialogEnd>
     </Dialog>
   )
 }

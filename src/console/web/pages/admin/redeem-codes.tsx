@@ -8,7 +8,7 @@ import { readLocalTime } from '../../format/time.ts'
 import { typedAmount, typedCount } from '../../format/typed.ts'
 import { Button } from '../../parts/button.tsx'
 import { Code } from '../../parts/copy.tsx'
-import { Dialog } from '../../parts/dialog.tsx'
+import { Dialog, DialogEnd } from '../../parts/dialog.tsx'
 import { TextField } from '../../parts/field.tsx'
 import { FormDialog } from '../../parts/form.tsx'
 import { Icon } from '../../parts/icon.tsx'
@@ -112,11 +112,7 @@ function Create({ onClose, onCreated }: { onClose(): void; onCreated(): void }) 
         <div data-testid="codes">
           <Code text={codes.join('\n')} what="the codes" />
         </div>
-        <div class="dialog-foot">
-          <Button kind="primary" onClick={onClose}>
-            I have copied them
-          </Button>
-        </div>
+        <DialogEnd onClose={onClose}>I have copied them</DialogEnd>
       </Dialog>
     )
   }
