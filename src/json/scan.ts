@@ -1,11 +1,11 @@
 /** The bytes of JSON's grammar. The functions below find their way in valid JSON without parsing it. */
 export const QUOTE = 0x22
-const COMMA = 0x2c
 export const COLON = 0x3a
 export const OPEN_BRACKET = 0x5b
 export const CLOSE_BRACKET = 0x5d
 export const OPEN_BRACE = 0x7b
 export const CLOSE_BRACE = 0x7d
+const COMMA = 0x2c
 const BACKSLASH = 0x5c
 
 /** Where the document's value starts, behind a BOM and white space. */
