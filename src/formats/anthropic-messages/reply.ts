@@ -30,7 +30,7 @@ export type ThoughtDisplay = 'shown' | 'sealed' | 'hidden'
 export function thoughtDisplay(request: ReplyContext['request']): ThoughtDisplay {
   const { reasoning } = request
   if (reasoning === undefined) return 'shown'
-  if (reasoning.effort === 'none' || reasoning.budgetTokens === 0) return 'hidden'
+  if (reasoning.effort === 'none') return 'hidden'
   return reasoning.summary === 'none' ? 'sealed' : 'shown'
 }
 

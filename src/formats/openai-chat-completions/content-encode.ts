@@ -122,9 +122,7 @@ function encodeFile(part: MediaPart, rules: TargetRules): JsonObject {
 
 const AUDIO_FORMATS: ReadonlyMap<string, string> = new Map([
   ['mpeg', 'mp3'],
-  ['mp3', 'mp3'],
   ['x-mp3', 'mp3'],
-  ['wav', 'wav'],
   ['x-wav', 'wav'],
   ['wave', 'wav'],
   ['vnd.wave', 'wav'],

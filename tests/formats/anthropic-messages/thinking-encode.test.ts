@@ -255,12 +255,19 @@ describe('structured output', () => {
   })
 
   test('by a forced tool where the model has no such format', () => {
+    const described = { ...output, description: 'Who wrote it.' }
     const { body, emulate, losses } = encode(
-      { output, reasoning: ask({ effort: 'high' }) },
+      { output: described, reasoning: ask({ effort: 'high' }) },
       target('claude-3-7-sonnet-latest'),
     )
     expect(body).toMatchObject({
-      tools: [{ name: 'a_person', input_schema: { type: 'object', required: ['name'] } }],
+      tools: [
+        {
+          name: 'a_person',
+          description: 'Who wrote it.',
+          input_schema: { type: 'object', required: ['name'] },
+        },
+      ],
       tool_choice: { type: 'tool', name: 'a_person', disable_parallel_tool_use: true },
       thinking: { type: 'disabled' },
     })

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test'
 import { GatewayError } from '@/errors/gateway-error.ts'
 import { wrapSignature } from '@/formats/signatures/signature.ts'
 import type { GenerationRequest } from '@/generation/request.ts'
-import type { JsonObject } from '@/json/json.ts'
+import { asObject, type JsonObject } from '@/json/json.ts'
 import { CALL, codec, parse } from './fixtures.ts'
 
 const HI = { contents: [{ role: 'user', parts: [{ text: 'hi' }] }] }
@@ -384,6 +384,34 @@ test("a call is the model's and a result the user's, whatever the role of their 
     ['assistant', 'tool-call'],
     ['user', 'tool-result'],
   ])
+})
+
+test("a schema in Gemini's own spellings is JSON Schema, counts that are text included", () => {
+  const parameters = {
+    type: 'OBJECT',
+    properties: {
+      list: { type: 'ARRAY', min_items: '1', maxItems: '2' },
+      word: { type: 'STRING', minLength: '3', max_length: '4' },
+      either: { any_of: [{ type: 'STRING' }, { type: 'NUMBER' }], nullable: true },
+    },
+    min_properties: '1',
+    maxProperties: '2',
+    property_ordering: ['word', 'list'],
+  }
+  const request = decode({ ...HI, tools: [{ functionDeclarations: [{ name: 'f', parameters }] }] })
+  const [tool] = request.tools
+  const read = tool?.type === 'function' ? tool.parameters : undefined
+  expect(read).toEqual({
+    type: 'object',
+    properties: {
+      word: { type: 'string', minLength: 3, maxLength: 4 },
+      list: { type: 'array', minItems: 1, maxItems: 2 },
+      either: { anyOf: [{ type: 'string' }, { type: 'number' }, { type: 'null' }] },
+    },
+    minProperties: 1,
+    maxProperties: 2,
+  })
+  expect(Object.keys(asObject(read?.['properties']) ?? {})).toEqual(['word', 'list', 'either'])
 })
 
 test('an output is JSON where its type or a schema says so, and an enumeration stays as it was asked for', () => {

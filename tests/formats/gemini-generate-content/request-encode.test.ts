@@ -444,7 +444,19 @@ describe('configuration', () => {
       'user',
       'verbosity',
     ])
-    expect(encode({ serviceTier: 'default' }).body['serviceTier']).toBe('standard')
+  })
+
+  test.each([
+    ['default', 'standard'],
+    ['standard', 'standard'],
+    ['standard_only', 'standard'],
+    ['flex', 'flex'],
+    ['priority', 'priority'],
+    ['auto', undefined],
+  ])('the tier %s is asked for as %s', (serviceTier, asked) => {
+    const { body, losses } = encode({ serviceTier })
+    expect(body['serviceTier']).toBe(asked)
+    expect(losses).toEqual([])
   })
 
   test('own extensions go back to their places', () => {

@@ -143,7 +143,12 @@ describe('thoughts', () => {
 
   test('are written only when the caller asked for them', () => {
     const events = [START, ...reasoningEvents(0, ['because']), ...textEvents(1, 'ok'), finish('end')]
-    expect(partsOf(encodeEvents(events).chunks).flat()).toEqual([{ text: 'o' }, { text: 'k' }])
+    const unwanted = generationRequest({
+      reasoning: { effort: undefined, budgetTokens: undefined, summary: 'none' },
+    })
+    for (const request of [undefined, unwanted]) {
+      expect(partsOf(encodeEvents(events, request).chunks).flat()).toEqual([{ text: 'o' }, { text: 'k' }])
+    }
     expect(partsOf(encodeEvents(events, asked).chunks).flat()).toEqual([
       { text: 'becaus', thought: true },
       { text: 'e', thought: true },

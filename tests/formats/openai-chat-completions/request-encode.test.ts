@@ -241,6 +241,15 @@ describe('fields', () => {
     expect(encode(requestOf({ user: 'u'.repeat(65) })).body['user']).toBe(body['user'])
   })
 
+  test.each([
+    ['standard', 'default'],
+    ['standard_only', 'default'],
+    ['ultrafast', 'fast'],
+    ['flex', 'flex'],
+  ])('the tier %s is asked for as %s', (serviceTier, asked) => {
+    expect(encode({ ...requestOf({}), serviceTier }).body['service_tier']).toBe(asked)
+  })
+
   test('structured output, with a name that the format takes', () => {
     const output = {
       type: 'json-schema',
