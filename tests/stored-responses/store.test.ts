@@ -123,6 +123,11 @@ test('a conversation that is broken, too large or not at its end says which', as
   const running = response({ status: 'in_progress', background: true })
   await store.add(running)
   expect(await store.conversation(running, MB)).toBe('running')
+  const ended = response()
+  const later = response({ previousId: ended.id, status: 'queued', background: true })
+  await store.add(ended)
+  await store.add(later)
+  expect(await store.conversation(later, MB)).toBe('running')
 })
 
 test('a conversation does not reach into another account', async () => {

@@ -62,6 +62,8 @@ test('every page may call where the operator says so', () => {
 
 test('what no page asks is answered as ever, and a cache is told that a page gets another answer', async () => {
   expect((await fetch(`${gateway.url}/v1/messages`, { method: 'OPTIONS' })).status).toBe(404)
+  const asked = new Request(preflight('/v1/messages', APP), { method: 'POST' })
+  expect(new CrossOrigin([APP]).preflight(asked)).toBeUndefined()
   const answer = await call(gateway, 'chat')
   expect(answer.headers.get('access-control-allow-origin')).toBeNull()
   expect(answer.headers.get('vary')).toBe('origin')

@@ -461,6 +461,9 @@ describe('the list of input items', () => {
     for await (const item of openai.responses.inputItems.list(id, { limit: 2, order: 'asc' }))
       found.push(text(item))
     expect(found).toEqual(texts)
+    const { data } = await openai.responses.inputItems.list(id, { order: 'asc' })
+    const rest = await openai.responses.inputItems.list(id, { order: 'asc', after: data[0]?.id ?? '' })
+    expect(rest.data.map(text)).toEqual(texts.slice(1))
     expect((await raw('GET', `/v1/responses/${id}/input_items?limit=2`)).json).toMatchObject({
       object: 'list',
       has_more: true,
@@ -471,6 +474,7 @@ describe('the list of input items', () => {
     const image = { type: 'input_image', image_url: 'data:image/png;base64,iVBORw0KGgo=' }
     const input = [
       { role: 'user', content: [image] },
+      { role: 'assistant', content: 'seen' },
       { type: 'function_call', call_id: 'c', name: 'f', arguments: '{}' },
       { type: 'function_call_output', call_id: 'c', output: [image] },
     ]
@@ -478,6 +482,11 @@ describe('the list of input items', () => {
     const listed = await openai.responses.inputItems.list(String(json['id']), { order: 'asc' })
     expect(listed.data).toMatchObject([
       { type: 'message', status: 'completed', content: [{ ...image, detail: 'auto' }] },
+      {
+        type: 'message',
+        role: 'assistant',
+        content: [{ type: 'output_text', text: 'seen', annotations: [] }],
+      },
       { type: 'function_call', status: 'completed', call_id: 'c' },
       { type: 'function_call_output', status: 'completed', output: [{ ...image, detail: 'auto' }] },
     ])
