@@ -303,4 +303,5 @@ const STATUS_WORDS: readonly (readonly [RegExp, number])[] = [
   [/too_large/, 413],
   [/timeout|deadline/, 504],
   [/context_length|invalid|failed_precondition|out_of_range|bad_request|unsupported|content_filter/, 400],
+  [/policy|image_(?:too_small|parse_error)|empty_image|download_image/, 400],
 ]

@@ -65,6 +65,16 @@ describe('the status', () => {
     ['{"error":{"message":"m","type":"server_error"}}', 500],
     ['{"error":{"code":8,"status":"RESOURCE_EXHAUSTED","message":"m"}}', 429],
     ['{"error":{"message":"m","code":"insufficient_quota"}}', 429],
+    ...[
+      'bio_policy',
+      'misalignment_policy_violation',
+      'image_content_policy_violation',
+      'image_too_small',
+      'image_parse_error',
+      'empty_image_file',
+      'failed_to_download_image',
+    ].map((code): [string, number] => [`{"error":{"message":"m","code":"${code}"}}`, 400]),
+    ['{"error":{"message":"m","code":"data_residency_mismatch"}}', 500],
     ['{"error":"m"}', 500],
     ['<html></html>', 502],
   ])('inside a 200: %s means %d', (body, status) => {
