@@ -167,6 +167,15 @@ test('an answer is kept for a day from its beginning, and what failed for a minu
   }
 })
 
+test('an answer is read in its order, four stretches at a time', async () => {
+  const id = Bun.randomUUIDv7()
+  expect(await store.claim(id, claim('in-order'))).toBe('begun')
+  for (const seq of [4, 3, 2, 1, 0])
+    await store.append(id, { seq, content: Buffer.from('x'), ending: undefined })
+  const seqs = async (from: number) => (await store.chunks(id, from)).map(({ seq }) => seq)
+  expect([await seqs(0), await seqs(4)]).toEqual([[0, 1, 2, 3], [4]])
+})
+
 /** Begins a run whose process dies. */
 async function dieOn(of: RunClaim): Promise<string> {
   const id = Bun.randomUUIDv7()

@@ -1,21 +1,24 @@
 import { expect, test } from 'bun:test'
 import { manualClock } from '#tests/support/manual-clock.ts'
+import { until } from '#tests/support/upstreams/upstream.ts'
 import { IdempotentRun, LINGER_MS } from '@/exchange/idempotency/run.ts'
 import type { RunEnd, RunStore } from '@/exchange/idempotency/store.ts'
+import { openRecord } from '@/exchange/record.ts'
 import { secretBox } from '@/secrets/secret-box.ts'
 import { createLog } from '@/telemetry/log.ts'
 
 function setUp() {
   const clock = manualClock()
   const ends: RunEnd[] = []
-  const store: Pick<RunStore, 'end'> = {
+  const store: Pick<RunStore, 'begin' | 'end'> = {
+    begin: async () => undefined,
     end: async (_, end) => {
       ends.push(end)
     },
   }
   const run = new IdempotentRun({
     id: 'run',
-    // A run that has no answer yet writes its end and nothing else.
+    // A short answer is written with its end.
     store: store as RunStore,
     box: secretBox('a secret for tests, long enough for everybody'),
     clock,
@@ -41,4 +44,18 @@ test('goes on for as long as it takes while its caller is there', () => {
   const { clock, run } = setUp()
   clock.advance(10 * LINGER_MS)
   expect(run.signal.aborted).toBe(false)
+})
+
+test('an answer that begins to flow after its caller left is fetched and kept all the same', async () => {
+  const { clock, ends, run } = setUp()
+  const record = openRecord('run', 'chat', clock)
+  record.streamed = true
+  run.observe(record)
+  run.leave()
+  await run.answer(new Response('said'))
+  record.endState = 'complete'
+  for (const release of record.releases) release()
+  await until(() => ends.length > 0)
+  expect(ends).toMatchObject([{ state: 'complete', last: { ending: 'closed' } }])
+  expect(run.isLingering).toBe(false)
 })
