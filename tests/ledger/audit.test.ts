@@ -2,7 +2,9 @@ import { afterAll, describe, expect, test } from 'bun:test'
 import type { TransactionSql } from 'postgres'
 import { sqlErrorOf } from '@/db/sql-error.ts'
 import { audit } from '@/ledger/audit.ts'
+import type { LedgerOptions } from '@/ledger/ledger.ts'
 import { keySpending, ledgerStore } from '@/ledger/store.ts'
+import { createLog } from '@/telemetry/log.ts'
 import { costOf, holdOf, ledgerFixture, newId, type Payer } from './fixture.ts'
 
 const fixture = await ledgerFixture()
@@ -379,7 +381,8 @@ test('since the checkpoint it finds an entry that no wallet counts', async () =>
 })
 
 describe('in the serving process', () => {
-  const inspector = () => fixture.open({ timings: { auditMs: 60_000 } })
+  const inspector = (options: Partial<LedgerOptions> = {}) =>
+    fixture.open({ timings: { auditMs: 60_000 }, ...options })
   const runs = async () => {
     const [row] = await sql<{ runs: bigint }[]>`select count(*) as runs from audit_run`
     return Number(row?.runs)
@@ -400,7 +403,7 @@ describe('in the serving process', () => {
     expect(processes.map(one => one.state().lastAudit?.startedAt instanceof Date)).toEqual([true, true, true])
   })
 
-  test('an account whose wallet is broken is suspended, once, and the result is the same as by hand', async () => {
+  test('an account whose wallet is broken is suspended, once, the log says so, and the result is the same as by hand', async () => {
     const [broken, good] = [await busyPayer(), await busyPayer()]
     await audit(url)
     await tamper(
@@ -409,9 +412,18 @@ describe('in the serving process', () => {
     const byHand = await audit(url, { sinceCheckpoint: true })
     await sql`update account set status = 'active' where id = ${broken.accountId}`
     await lookBack()
-    const process = await inspector()
+    const lines: string[] = []
+    const log = createLog({ level: 'error', format: 'json' }, { write: line => lines.push(line) })
+    const process = await inspector({ log })
     await process.inspect()
     expect(process.state().lastAudit?.ok).toBe(false)
+    expect(lines).toHaveLength(1)
+    const told: { msg: string; suspended: number[]; findings: { check: string }[] } = JSON.parse(
+      lines[0] ?? '',
+    )
+    expect(told.msg).toBe('audit: THE LEDGER DOES NOT HOLD')
+    expect(told.suspended).toEqual([broken.accountId])
+    expect(told.findings.map(({ check }) => check)).toContain('wallet_sums')
     const [run] = await sql<
       { ok: boolean; suspended: bigint[]; checks: { name: string; count: number }[] }[]
     >`

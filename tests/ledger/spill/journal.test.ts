@@ -88,7 +88,7 @@ function smallDisk(room: { bytes: number }) {
     read: async length => content.slice(0, length),
     close: async () => undefined,
   }
-  return { file, read: () => decodeRecords(content) }
+  return { file, read: () => decodeRecords(content), length: () => content.length }
 }
 
 describe('a full disk', () => {
@@ -101,11 +101,25 @@ describe('a full disk', () => {
     room.bytes = 200
     await expect(journal.append(second)).rejects.toThrow('ENOSPC')
     expect([journal.healthy(), await journal.probe()]).toEqual([false, false])
+    expect(disk.length()).toBe(encodeRecords([first]).length)
     room.bytes = 8192
     expect([await journal.probe(), journal.healthy()]).toEqual([true, true])
     await journal.append(second)
     expect(disk.read().items).toEqual([first, second])
   })
+})
+
+test('what is appended is written through to the disk before it answers', async () => {
+  const synced = Promise.withResolvers<void>()
+  const journal = openJournal({ ...smallDisk({ bytes: 8192 }).file, datasync: () => synced.promise })
+  let hasAnswered = false
+  const appended = journal.append(settlement(1n)).then(() => {
+    hasAnswered = true
+  })
+  await new Promise(resolve => setImmediate(resolve))
+  expect(hasAnswered).toBe(false)
+  synced.resolve()
+  await appended
 })
 
 test('what is appended at once is on disk when it answers, and what comes during a replay is not lost', async () => {
