@@ -59,3 +59,14 @@ test('an answer that begins to flow after its caller left is fetched and kept al
   expect(ends).toMatchObject([{ state: 'complete', last: { ending: 'closed' } }])
   expect(run.isLingering).toBe(false)
 })
+
+test('how limits stood, and when that was, is no part of the answer that is given again', async () => {
+  const { ends, run } = setUp()
+  const told = {
+    'x-ratelimit-remaining-requests': '5',
+    'anthropic-ratelimit-tokens-limit': '9',
+    'retry-after': '1',
+  }
+  await run.answer(new Response('said', { headers: { ...told, date: 'now', 'x-request-id': 'one' } }))
+  expect(ends[0]?.head?.headers).toEqual({ 'x-request-id': 'one' })
+})
