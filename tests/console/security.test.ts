@@ -438,6 +438,18 @@ describe('a second factor', () => {
     expect(stored).not.toContain(secret)
   })
 
+  test('is confirmed once of several at the same moment, so that recovery codes that are shown are good', async () => {
+    const ada = await site.signUp('confirmed@example.com')
+    const { secret } = await site.call(ada, 'POST /api/me/totp', { body: { password: PASSWORD } })
+    const code = new TOTP({ secret: Secret.fromBase32(secret) }).generate({ timestamp: clock.now() })
+    const confirm = () => site.send(ada, 'POST /api/me/totp/confirm', { body: { code } })
+    const answers = await Promise.all([confirm(), confirm(), confirm()])
+    expect(answers.map(({ status }) => status).toSorted()).toEqual([200, 409, 409])
+    const [text = ''] = await Promise.all(answers.filter(({ ok }) => ok).map(answer => answer.text()))
+    const { recovery_codes }: { recovery_codes: string[] } = JSON.parse(text)
+    expect((await signIn(ada.email, PASSWORD, { code: recovery_codes[0] })).status).toBe(200)
+  })
+
   test('is not guessed: six wrong codes, and it is slow', async () => {
     const ada = await site.signUp('guessed@example.com')
     const { secret } = await site.call(ada, 'POST /api/me/totp', { body: { password: PASSWORD } })

@@ -43,14 +43,16 @@ export function meApi(console: Console, listener: Listener) {
       return { secret, uri }
     },
     'POST /api/me/totp/confirm': async ({ signedIn: { user, sessionId }, body }) => {
-      if (user.totpPending === null) throw new ConsoleError('refused', 'There is nothing to confirm')
       throttle.take(['second-factor', String(user.id)])
-      const step = stepOf(console.secretBox.open(user.totpPending), body.code, clock.now())
-      if (step === undefined) throw invalid('code', 'This code is wrong')
       const codes = newRecoveryCodes()
       await database.orm.transaction(async tx => {
         const store = userStore(tx)
-        await store.change(user.id, { totpSecret: user.totpPending, totpPending: null, totpStep: step })
+        // Of several at once one confirms: the recovery codes of another would never work.
+        const { totpPending = null } = (await store.lock(user.id)) ?? {}
+        if (totpPending === null) throw new ConsoleError('refused', 'There is nothing to confirm')
+        const step = stepOf(console.secretBox.open(totpPending), body.code, clock.now())
+        if (step === undefined) throw invalid('code', 'This code is wrong')
+        await store.change(user.id, { totpSecret: totpPending, totpPending: null, totpStep: step })
         await factorStore(tx).setRecoveryCodes(user.id, codes.map(hashRecoveryCode))
         await sessionStore(tx).endAll(user.id, sessionId)
       })
