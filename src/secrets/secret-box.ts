@@ -17,13 +17,16 @@ const NONCE_BYTES = 12
 const TAG_BYTES = 16
 const HEAD_BYTES = 1 + NONCE_BYTES + TAG_BYTES
 
-/** A box that only this secret (TOLLGATE_SECRET) opens. */
-export function secretBox(secret: string): SecretBox {
+/**
+ * A box that only this secret opens.
+ * @param name where the secret is from, for whoever has to put the right one there
+ */
+export function secretBox(secret: string, name = 'TOLLGATE_SECRET'): SecretBox {
   const key = deriveKey(secret, 'secret box')
   return {
     seal: content => seal(key, content),
-    open: sealed => open(key, sealed).toString('utf8'),
-    openBytes: sealed => open(key, sealed),
+    open: sealed => open(key, sealed, name).toString('utf8'),
+    openBytes: sealed => open(key, sealed, name),
   }
 }
 
@@ -39,7 +42,7 @@ function seal(key: Uint8Array, content: string | Uint8Array): Uint8Array {
   return Buffer.concat([Uint8Array.of(VERSION), nonce, cipher.getAuthTag(), ciphertext])
 }
 
-function open(key: Uint8Array, sealed: Uint8Array): Buffer {
+function open(key: Uint8Array, sealed: Uint8Array, name: string): Buffer {
   if (sealed.length < HEAD_BYTES || sealed[0] !== VERSION) {
     throw new Refusal('An encrypted value in the database is damaged')
   }
@@ -50,7 +53,7 @@ function open(key: Uint8Array, sealed: Uint8Array): Buffer {
     return Buffer.concat([decipher.update(sealed.subarray(HEAD_BYTES)), decipher.final()])
   } catch (cause) {
     throw new Refusal(
-      'TOLLGATE_SECRET is not the one that encrypted the upstream keys in this database: start with that one',
+      `${name} is not the one that encrypted the upstream keys in this database: start with that one`,
       { cause },
     )
   }

@@ -26,8 +26,14 @@ export function loadSecret(settings: SecretSettings): string {
   const secret = settings.secret ?? readOrMake(settings)
   const length = Buffer.byteLength(secret)
   if (length >= SHORTEST_BYTES) return secret
-  const name = settings.secret === undefined ? join(settings.dataDir, 'secret') : 'TOLLGATE_SECRET'
-  throw new Refusal(`${name} is ${length} bytes long; it must be ${SHORTEST_BYTES} bytes or more`)
+  throw new Refusal(
+    `${nameOfSecret(settings)} is ${length} bytes long; it must be ${SHORTEST_BYTES} bytes or more`,
+  )
+}
+
+/** Where the secret is from, as an operator knows it. */
+export function nameOfSecret({ secret, dataDir }: Pick<Settings, 'secret' | 'dataDir'>): string {
+  return secret === undefined ? join(dataDir, 'secret') : 'TOLLGATE_SECRET'
 }
 
 function readOrMake(settings: SecretSettings): string {

@@ -23,6 +23,8 @@ test('never seals one text to the same bytes twice', () => {
 test('tells a wrong secret in words an operator understands', () => {
   const other = secretBox('another secret of more than 32 bytes')
   expect(() => other.open(box.seal('x'))).toThrow('TOLLGATE_SECRET is not the one')
+  const made = secretBox('one that was made anew in place of it', 'data/secret')
+  expect(() => made.open(box.seal('x'))).toThrow('data/secret is not the one')
 })
 
 test('refuses a sealed value with any byte changed or cut off', () => {

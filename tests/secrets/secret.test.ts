@@ -2,7 +2,7 @@ import { afterAll, expect, test } from 'bun:test'
 import { mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { loadSecret } from '@/secrets/secret.ts'
+import { loadSecret, nameOfSecret } from '@/secrets/secret.ts'
 
 const root = mkdtempSync(join(tmpdir(), 'tollgate-secret-'))
 afterAll(() => rmSync(root, { recursive: true }))
@@ -22,6 +22,8 @@ test('is made once, readable by its owner only, and is the same afterwards', () 
 test('is the one of the environment when that is set', () => {
   const secret = 'from the environment, 32 bytes and more'
   expect(loadSecret({ ...embedded(join(root, 'given')), secret })).toBe(secret)
+  expect(nameOfSecret({ ...embedded(root), secret })).toBe('TOLLGATE_SECRET')
+  expect(nameOfSecret(embedded(root))).toBe(join(root, 'secret'))
 })
 
 test('must be given when the database is shared', () => {
