@@ -201,6 +201,8 @@ describe.skipIf(!HAS_BROWSER)('in the middle of something', () => {
     await page.getByRole('button', { name: 'Show more' }).click()
     await page.getByText('first of many').first().waitFor()
     expect(await page.getByRole('alert').filter({ hasText: 'out of order' }).count()).toBe(0)
+    // There is no button any more: one goes on where the page begins that it brought.
+    await rows.nth(count).and(page.locator(':focus')).waitFor()
   })
 
   guarantee('a search that found nothing yet says how far it came, and goes on from there', async () => {

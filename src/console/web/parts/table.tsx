@@ -1,4 +1,5 @@
 import type { ComponentChildren } from 'preact'
+import { useEffect, useRef } from 'preact/hooks'
 import type { More } from '../api/query.ts'
 import { localTime } from '../format/time.ts'
 import { Button } from './button.tsx'
@@ -42,6 +43,16 @@ interface TableProps<Row> {
  * it from them.
  */
 export function Table<Row>({ label, columns, rows, keyOf, kind = 'cards', more }: TableProps<Row>) {
+  const body = useRef<HTMLTableSectionElement>(null)
+  /** How many rows there were when more were asked for. */
+  const before = useRef(Number.POSITIVE_INFINITY)
+  useEffect(() => {
+    const row = body.current?.rows[before.current]
+    // With the last page the button is gone that asked for it, and one goes on at the first row of that.
+    if (more !== undefined || row === undefined || document.activeElement !== document.body) return
+    row.tabIndex = -1
+    row.focus({ preventScroll: true })
+  }, [more === undefined])
   return (
     // A group and no region: where it has a heading, that names the region around it.
     // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard
@@ -63,7 +74,7 @@ export function Table<Row>({ label, columns, rows, keyOf, kind = 'cards', more }
           </tr>
         </thead>
         {/* biome-ignore lint/a11y/noRedundantRoles: see above */}
-        <tbody role="rowgroup">
+        <tbody ref={body} role="rowgroup">
           {rows.map(row => (
             // biome-ignore lint/a11y/noRedundantRoles: see above
             <tr key={keyOf(row)} role="row">
@@ -79,7 +90,12 @@ export function Table<Row>({ label, columns, rows, keyOf, kind = 'cards', more }
       </table>
       {more === undefined ? null : (
         <div class="more">
-          <MoreButton more={more} />
+          <MoreButton
+            more={more}
+            onAsked={() => {
+              before.current = rows.length
+            }}
+          />
         </div>
       )}
     </div>
@@ -87,7 +103,13 @@ export function Table<Row>({ label, columns, rows, keyOf, kind = 'cards', more }
 }
 
 /** Asks for the next page, and says where a search has come to. */
-export function MoreButton({ more: { load, busy, failure, searchedTo } }: { more: More }) {
+export function MoreButton({
+  more: { load, busy, failure, searchedTo },
+  onAsked,
+}: {
+  more: More
+  onAsked?: () => void
+}) {
   return (
     <>
       <FailureNotice failure={failure} />
@@ -96,7 +118,13 @@ export function MoreButton({ more: { load, busy, failure, searchedTo } }: { more
           Searched back to {localTime(searchedTo)}.
         </p>
       )}
-      <Button busy={busy} onClick={load}>
+      <Button
+        busy={busy}
+        onClick={() => {
+          onAsked?.()
+          load()
+        }}
+      >
         {searchedTo === undefined ? 'Show more' : 'Search further back'}
       </Button>
     </>
