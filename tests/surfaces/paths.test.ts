@@ -155,6 +155,14 @@ describe('an unknown path', () => {
   })
 })
 
+test("an unknown path tells Anthropic's clients the id of the request where they look for it, and nobody else", async () => {
+  const ask = (headers: Record<string, string>) => fetch(`${gateway.url}/v1/messages/batches`, { headers })
+  const told = (await ask({ 'anthropic-version': '2023-06-01' })).headers
+  expect(told.get('request-id')).toBeString()
+  expect(told.get('request-id')).toBe(told.get('x-request-id'))
+  expect((await ask({})).headers.get('request-id')).toBeNull()
+})
+
 describe('the message of an unknown path', () => {
   const messageAt = async (method: string, path: string): Promise<string> => {
     const response = await fetch(`${gateway.url}${path}`, { method })

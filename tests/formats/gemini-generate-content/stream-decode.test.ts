@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 import { decodeContext } from '#tests/transcripts/conversion.ts'
 import { collect } from '@/generation/collect.ts'
+import { runMachine } from '@/generation/machine.ts'
 import type { JsonObject } from '@/json/json.ts'
 import { chunk, codec, decodeChunks } from './fixtures.ts'
 
@@ -248,6 +249,14 @@ test('edge 81: cached above the prompt, everything zero, thoughts and server too
     outputText: 0,
   })
   expect(usage({})).toBeUndefined()
+  expect(
+    usage({
+      candidatesTokenCount: 10,
+      thoughtsTokenCount: 20,
+      toolUsePromptTokenCount: 5,
+      totalTokenCount: 100,
+    }),
+  ).toMatchObject({ inputUncached: 70, outputText: 10, reasoning: 20 })
   const told = { promptTokenCount: 5, candidatesTokenCount: 2 }
   expect(usage({ ...told, toolUsePromptTokenCount: '20' })).toBeUndefined()
   expect(usage({ ...told, thoughtsTokenCount: -7 })).toBeUndefined()
@@ -458,6 +467,17 @@ test('a tier that only the last chunk tells is the tier of the answer', () => {
   const usageMetadata = { promptTokenCount: 1, totalTokenCount: 2, serviceTier: 'flex' }
   const last = { ...chunk([{ text: 'b' }], STOP), usageMetadata }
   expect(answer(chunk([{ text: 'a' }]), last).serviceTier).toBe('flex')
+})
+
+test('a tier that only the first chunk tells is the tier that is paid', () => {
+  const decoder = codec.createStreamDecoder(decodeContext(codec.format))
+  const first = { ...chunk([{ text: 'a' }]), usageMetadata: { promptTokenCount: 1, serviceTier: 'flex' } }
+  const last = { ...chunk([{ text: 'b' }], STOP), usageMetadata: { promptTokenCount: 1, totalTokenCount: 2 } }
+  runMachine(
+    decoder,
+    [first, last].map(data => ({ event: undefined, data: JSON.stringify(data) })),
+  )
+  expect(decoder.servedTier()).toBe('flex')
 })
 
 describe.each([

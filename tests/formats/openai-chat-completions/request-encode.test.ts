@@ -596,6 +596,14 @@ describe('parts', () => {
     })
   })
 
+  test('of two results of one call the first is its answer', () => {
+    expect(messagesOf([assistant(call('c')), user(result('c', 'one'), result('c', 'two'))])).toMatchObject([
+      { role: 'assistant' },
+      { role: 'tool', tool_call_id: 'c', content: 'one' },
+      { role: 'user', content: [{ text: 'Result of tool call c:' }, { text: 'two' }] },
+    ])
+  })
+
   test('texts of neighbouring turns of the assistant are one message, a blank line between them', () => {
     const turns = [assistant('a'), assistant(call('c')), assistant('b')]
     expect(messagesOf(turns)).toMatchObject([

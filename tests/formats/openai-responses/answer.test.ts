@@ -76,6 +76,12 @@ describe('edge 81: usage', () => {
       web_search: 1,
       code_interpreter: 1,
     })
+    expect(
+      usageOf(
+        { input_tokens: 1, output_tokens: 1 },
+        { output, tool_usage: { web_search: { num_requests: 0 } } },
+      )?.serverTools,
+    ).toEqual({ code_interpreter: 1 })
   })
 })
 

@@ -105,6 +105,7 @@ describe('the list of OpenAI and Anthropic', () => {
     const backward: string[] = []
     for (let before = all.at(-1) ?? ''; ; ) {
       const { body } = await get(`/v1/models?limit=7&before_id=${encodeURIComponent(before)}`)
+      expect(body.data).toHaveLength(Math.min(7, all.indexOf(before)))
       backward.unshift(...body.data.map(({ id }: Body) => id))
       if (!body.has_more) break
       before = body.first_id

@@ -234,6 +234,8 @@ describe('errors are frames, and the connection goes on', () => {
       inner?.['param'],
     ])
     if (code !== '') expect(inner?.['code']).toBe(code)
+    const headers = asObject(error?.['headers'])
+    expect(inner?.['message']).toContain(`(request id: ${headers?.['x-request-id']})`)
     connection.send(create({ model: 'chat/echo', input: 'still here' }))
     expect(textOf(await connection.answer())).toBe('still here')
   })

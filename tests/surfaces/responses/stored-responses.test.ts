@@ -464,8 +464,10 @@ describe('the list of input items', () => {
     const { data } = await openai.responses.inputItems.list(id, { order: 'asc' })
     const rest = await openai.responses.inputItems.list(id, { order: 'asc', after: data[0]?.id ?? '' })
     expect(rest.data.map(text)).toEqual(texts.slice(1))
-    expect((await raw('GET', `/v1/responses/${id}/input_items?limit=2`)).json).toMatchObject({
+    expect((await raw('GET', `/v1/responses/${id}/input_items?limit=2&order=asc`)).json).toMatchObject({
       object: 'list',
+      first_id: data[0]?.id,
+      last_id: data[1]?.id,
       has_more: true,
     })
   })
@@ -474,7 +476,7 @@ describe('the list of input items', () => {
     const image = { type: 'input_image', image_url: 'data:image/png;base64,iVBORw0KGgo=' }
     const input = [
       { role: 'user', content: [image] },
-      { role: 'assistant', content: 'seen' },
+      { role: 'assistant', id: 'msg_own', content: 'seen' },
       { type: 'function_call', call_id: 'c', name: 'f', arguments: '{}' },
       { type: 'function_call_output', call_id: 'c', output: [image] },
     ]
@@ -484,6 +486,7 @@ describe('the list of input items', () => {
       { type: 'message', status: 'completed', content: [{ ...image, detail: 'auto' }] },
       {
         type: 'message',
+        id: 'msg_own',
         role: 'assistant',
         content: [{ type: 'output_text', text: 'seen', annotations: [] }],
       },
