@@ -104,6 +104,7 @@ export function openClient(url: string, options: ConnectOptions & { max: number 
     // A single connection holds something (a lock, a LISTEN) that must not end with its age.
     ...(options.max === 1 ? { max_lifetime: null, idle_timeout: 0 } : {}),
     ...address.socket,
+    ...literalHosts(url),
     // By the word for it that is right at every server: after a failover a copy may be the first that answers.
     ...(isList(url) ? { target_session_attrs: 'primary' } : {}),
     onnotice: () => undefined,
@@ -136,5 +137,26 @@ function splitAddress(url: string): { url: string; socket?: { path: string } } {
 
 /** Whether it names several hosts, of which the one that takes writes is wanted. */
 function isList(url: string): boolean {
-  return /^\w+:\/\/(?:[^/?#]*@)?([^/?#]*)/.exec(url)?.[1]?.includes(',') ?? false
+  return hostsOf(url).includes(',')
+}
+
+function hostsOf(url: string): string {
+  return /^\w+:\/\/(?:[^/?#]*@)?([^/?#]*)/.exec(url)?.[1] ?? ''
+}
+
+/**
+ * An IPv6 address among the hosts. The client ends a host at its first colon, unless it is given them one by one, as
+ * its own code reads them and its types do not tell.
+ */
+function literalHosts(url: string): { host?: string; port?: number } {
+  const hosts = hostsOf(url)
+  if (!hosts.includes('[')) return {}
+  const each = hosts.split(',').map(host => /^(?:\[(.*)\]|(.*?))(?::(\d+))?$/.exec(host) ?? [])
+  // As with names: a host without a port has the first one's.
+  const preset = each[0]?.[3] ?? '5432'
+  const lists: unknown = {
+    host: each.map(([, literal, name = '']) => literal ?? name),
+    port: each.map(([, , , port = preset]) => Number(port)),
+  }
+  return lists as { host?: string; port?: number }
 }

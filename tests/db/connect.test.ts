@@ -1,13 +1,28 @@
 import { expect, test } from 'bun:test'
 import { connect as connectTo, createServer, type Socket } from 'node:net'
 import { testDatabase } from '#tests/support/stores/database.ts'
-import { connect, pauseBeforeAttempt } from '@/db/connect.ts'
+import { connect, openClient, pauseBeforeAttempt } from '@/db/connect.ts'
 
 test('a database that is back is noticed within a second, however long it was away', () => {
   const pauses = [0, 1, 5, 10, 1_000].map(pauseBeforeAttempt)
   expect(pauses).toEqual(pauses.toSorted((one, other) => one - other))
   expect(pauses[0]).toBeGreaterThan(0)
   expect(Math.max(...pauses)).toBeLessThanOrEqual(1)
+})
+
+test.each([
+  ['[::1]:5433', ['::1'], [5433]],
+  ['[fd00::7]', ['fd00::7'], [5432]],
+  ['[::1]:1,db.example:2,10.0.0.1', ['::1', 'db.example', '10.0.0.1'], [1, 2, 1]],
+  ['one:1,two', ['one', 'two'], [1, 1]],
+])('postgres://user:word@%s/name leads there, IPv6 addresses as well', (hosts, host, port) => {
+  expect(openClient(`postgres://user:word@${hosts}/name`, { max: 1 }).options).toMatchObject({
+    host,
+    port,
+    user: 'user',
+    pass: 'word',
+    database: 'name',
+  })
 })
 
 /** What patches/ changes in postgres.js 3.4.9: https://github.com/porsager/postgres/issues/1208 */
