@@ -181,6 +181,19 @@ describe.skipIf(!HAS_BROWSER)('in the middle of something', () => {
     expect((await balanceOf(stage, accountId)) - before).toBe(3_000_000_000n)
   })
 
+  guarantee('a page in the place of an answer is not taken for one, nor for none', async () => {
+    await page.goto('/keys?new=yes')
+    const dialog = page.getByRole('dialog', { name: 'Create a key' })
+    await page.route('**/api/keys', route =>
+      route.request().method() === 'POST'
+        ? route.fulfill({ status: 200, contentType: 'text/html', body: '<p>Please sign in to the proxy' })
+        : route.fallback(),
+    )
+    await dialog.getByRole('button', { name: 'Create key' }).click()
+    await dialog.getByRole('alert').getByText('Look whether it was done').waitFor()
+    await page.unroute('**/api/keys')
+  })
+
   guarantee('a page of a list that cannot be read leaves those that are there', async () => {
     await page.goto('/keys')
     const secret = await createKey(owner, 'first of many')

@@ -21,7 +21,10 @@ export async function call<Name extends RouteName>(
   signal?: AbortSignal,
 ): Promise<ConsoleOutput<Name>> {
   const response = await send({ name, input, ...(signal === undefined ? {} : { signal }) })
-  return asAgreed<Name>(await response.json())
+  const unreadable = async () => {
+    throw await failureOf(response)
+  }
+  return asAgreed<Name>(await response.json().catch(unreadable))
 }
 
 /**
