@@ -1,5 +1,6 @@
 import { afterAll, expect, test } from 'bun:test'
 import fc from 'fast-check'
+import type { Database } from '@/db/connect.ts'
 import { ledgerStore } from '@/ledger/store.ts'
 import { costOf, holdOf, ledgerFixture, newId, type Payer } from './fixture.ts'
 
@@ -18,6 +19,22 @@ const { sql } = fixture.database
 const store = ledgerStore({ sql })
 const owner = newId()
 const world = await makeWorld()
+
+/** A database that answers so; a store asks nothing else of it for a batch. */
+function answering(answers: readonly unknown[]): Database['sql'] {
+  return { unsafe: async () => [{ answers: JSON.stringify(answers) }] } as unknown as Database['sql']
+}
+
+test('what is charged is told to who paid it, in whichever order the database answers', async () => {
+  const [one, other] = [1n, 2n].map(cost => costOf({ id: newId(), accountId: 1, keyId: 1 }, cost))
+  if (one === undefined || other === undefined) throw new Error('two')
+  const sql = answering([
+    [other.id, 'settled', '2', '0', '9'],
+    [one.id, 'settled', '1', '0', '9'],
+  ])
+  const told = await ledgerStore({ sql }).settle([one, other])
+  expect(told.map(({ chargedNano }) => chargedNano)).toEqual([1n, 2n])
+})
 
 test('a batch is answered and held as ledger_hold_batch would, whoever is in it', async () => {
   const kind = fc.oneof(
