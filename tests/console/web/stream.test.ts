@@ -50,6 +50,8 @@ describe('what an event says', () => {
     ['messages', { type: 'error', error: { type: 'api_error', message: 'no' } }, { error: 'no' }],
     ['gemini', { candidates: [{ content: { parts: [{ text: 'H' }, { text: 'i' }] } }] }, { text: 'Hi' }],
     ['gemini', { candidates: [{ content: { parts: [{ thought: true, text: 'Hm' }] } }] }, { thinking: 'Hm' }],
+    ['chat', { choices: [{ delta: { refusal: 'I will not' } }] }, { text: 'I will not' }],
+    ['chat', { choices: [{ message: { content: null, refusal: 'I will not' } }] }, { text: 'I will not' }],
     ['gemini', { error: { code: 500, message: 'no' } }, { error: 'no' }],
   ])('%s: %j', (surface, event, said) => {
     expect(saidBy(surface, JSON.stringify(event))).toEqual(said)

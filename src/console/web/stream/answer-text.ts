@@ -23,7 +23,7 @@ const READERS: Record<PlaygroundSurface, (event: Fields) => Said> = {
   chat: event => {
     const choice = objectOf(arrayOf(event['choices'])[0])
     const delta = objectOf(choice['delta'] ?? choice['message'])
-    return said(delta['content'], delta['reasoning_content'] ?? delta['reasoning'])
+    return said(delta['content'] || delta['refusal'], delta['reasoning_content'] ?? delta['reasoning'])
   },
   responses: event => {
     if (event['type'] === 'response.output_text.delta') return said(event['delta'])
