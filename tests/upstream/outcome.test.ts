@@ -132,3 +132,10 @@ describe('what of a channel a complaint is about', () => {
     expect(limited.blames).toBeUndefined()
   })
 })
+
+test("what a vendor says of a request for its own client's program reaches the caller of that client", () => {
+  const details = { error_code: 'thread_unsupported_request', unsupported: ['thread'] }
+  const body = { type: 'error', error: { type: 'invalid_request_error', message: 'no thread', details } }
+  const error = judge(CODECS['anthropic-messages'].decodeFault(400, JSON.stringify(body)))
+  expect(error).toMatchObject({ kind: 'upstream_rejected', status: 400, details })
+})
