@@ -423,6 +423,24 @@ describe('tools', () => {
     ])
   })
 
+  test('calls of one id and one that is called as the second of them would be have ids of their own', () => {
+    const turns = ['a', 'a', 'a_2'].flatMap(id => [assistant(call(id)), user(result(id, 'x'))])
+    const blocks = asArray(encode({ turns: [user('q'), ...turns] }).body['messages']).flatMap(message =>
+      isJsonObject(message) ? asObjects(message['content']) : [],
+    )
+    const used = blocks.filter(({ type }) => type === 'tool_use').map(({ id }) => id)
+    expect(new Set(used).size).toBe(3)
+    expect(blocks.filter(({ type }) => type === 'tool_result').map(block => block['tool_use_id'])).toEqual(
+      used,
+    )
+  })
+
+  test('instructions that say nothing are left out, since the API refuses them', () => {
+    expect(encode({ instructions: [textPart(' '), textPart('a')] }).body['system']).toBe('a')
+    const marked = { ...textPart('b'), cache: { ttl: undefined } }
+    expect(encode({ instructions: [textPart(''), marked] }).body['system']).toMatchObject([{ text: 'b' }])
+  })
+
   test('a web search that leaves sites out does so here', () => {
     const search = { ...webSearch, allowedDomains: [], contextSize: undefined }
     const tools = [{ ...hostedTool('web_search', 'web_search_preview'), webSearch: search }]

@@ -283,6 +283,17 @@ describe('messages', () => {
     ])
   })
 
+  test('the text of a message is that of its only thought, whose signature comes without it', () => {
+    const made = { format: 'anthropic-messages', vendor: 'anthropic', value: 'sig' } as const
+    const entry = { type: 'reasoning.text', signature: wrapSignature(made, 'openai-chat-completions') }
+    const message = { role: 'assistant', content: 'x', reasoning_content: 't', reasoning_details: [entry] }
+    const { turns } = decodeRequest({ messages: [message] })
+    expect(turns[0]?.parts).toMatchObject([
+      { type: 'reasoning', texts: ['t'], signature: made },
+      { type: 'text', text: 'x' },
+    ])
+  })
+
   test("another vendor's reasoning_details stay together as its signature", () => {
     const details = [
       { type: 'reasoning.text', text: 'a', signature: 's', index: 0 },

@@ -6,6 +6,19 @@ import { textPart } from '@/generation/part.ts'
 import type { JsonObject } from '@/json/json.ts'
 import { request } from './support.ts'
 
+test('a result behind a word of the user is a turn of its own', () => {
+  const input = [
+    { type: 'function_call', call_id: 'c', name: 'f', arguments: '{}' },
+    { role: 'user', content: 'wait' },
+    { type: 'function_call_output', call_id: 'c', output: 'done' },
+  ]
+  expect(request({ input }).turns).toMatchObject([
+    { role: 'assistant', parts: [{ type: 'tool-call' }] },
+    { role: 'user', parts: [{ type: 'text', text: 'wait' }] },
+    { role: 'user', parts: [{ type: 'tool-result' }] },
+  ])
+})
+
 function refusal(body: JsonObject): GatewayError {
   try {
     request(body)

@@ -1,5 +1,14 @@
 import { describe, expect, test } from 'bun:test'
-import { callEvents, callStart, finish, reasoningEvents, START, textEvents } from '#tests/formats/events.ts'
+import {
+  callEnd,
+  callEvents,
+  callStart,
+  finish,
+  input,
+  reasoningEvents,
+  START,
+  textEvents,
+} from '#tests/formats/events.ts'
 import { recording } from '#tests/transcripts/recording.ts'
 import { faultOf } from '@/formats/faults/fault.ts'
 import { openaiResponses } from '@/formats/openai-responses/codec.ts'
@@ -852,4 +861,27 @@ describe('a spoken answer, which has events and no item', () => {
       { type: 'text', text: 'hello' },
     ])
   })
+})
+
+test('of an answer that its limit cuts only what was cut is incomplete', () => {
+  const patch = (block: number) => [
+    callStart(block, 'p', 'custom'),
+    input(block, '*** Begin'),
+    callEnd(block),
+  ]
+  const text = encodeStream([START, ...textEvents(0, 'a'), ...patch(1), ...patch(2), CUT])
+  expect(finalOutput(text).map(({ type, status }) => [type, status])).toEqual([
+    ['message', 'completed'],
+    ['custom_tool_call', 'completed'],
+    ['custom_tool_call', 'incomplete'],
+  ])
+})
+
+test('an answer that its last event alone calls incomplete is cut', () => {
+  const response = { id: 'r', output: [], incomplete_details: { reason: 'max_output_tokens' } }
+  const events = decodeData([
+    { type: 'response.created', response: { id: 'r' } },
+    { type: 'response.incomplete', response },
+  ])
+  expect(collect(events).candidates[0]?.finish.reason).toBe('length')
 })
