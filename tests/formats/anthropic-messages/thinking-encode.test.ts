@@ -325,6 +325,16 @@ describe('structured output', () => {
 
   test.each<[string, JsonObject, JsonObject]>([
     [
+      'a kind of text that it knows stays',
+      { type: 'string', format: 'uuid' },
+      { type: 'string', format: 'uuid' },
+    ],
+    [
+      'a kind of text that it does not know is told',
+      { type: 'string', format: 'iri' },
+      { type: 'string', description: '{format: "iri"}' },
+    ],
+    [
       'parts that are said together are one schema',
       {
         allOf: [

@@ -448,6 +448,15 @@ describe('media', () => {
   })
 })
 
+test('calls of one long id have ids of their own, which are no longer than the API takes', () => {
+  const id = 'c'.repeat(64)
+  const turns = [1, 2].flatMap(() => [assistant(call(id)), user(result(id, 'x'))])
+  const items = asArray(encode({ turns }).body['input']).map(item => asObject(item)?.['call_id'])
+  expect(items).toEqual([id, id, expect.any(String), items[2]])
+  expect(items[2]).not.toBe(id)
+  expect(String(items[2]).length).toBeLessThanOrEqual(64)
+})
+
 describe('cache marks', () => {
   const turns = [user({ ...textPart('long'), cache: { ttl: '1h' } })]
 

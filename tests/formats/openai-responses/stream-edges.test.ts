@@ -864,12 +864,8 @@ describe('a spoken answer, which has events and no item', () => {
 })
 
 test('of an answer that its limit cuts only what was cut is incomplete', () => {
-  const patch = (block: number) => [
-    callStart(block, 'p', 'custom'),
-    input(block, '*** Begin'),
-    callEnd(block),
-  ]
-  const text = encodeStream([START, ...textEvents(0, 'a'), ...patch(1), ...patch(2), CUT])
+  const begun = [1, 2].flatMap(block => [callStart(block, 'p', 'custom'), input(block, '*** Begin')])
+  const text = encodeStream([START, ...textEvents(0, 'a'), ...begun, callEnd(1), callEnd(2), CUT])
   expect(finalOutput(text).map(({ type, status }) => [type, status])).toEqual([
     ['message', 'completed'],
     ['custom_tool_call', 'completed'],
