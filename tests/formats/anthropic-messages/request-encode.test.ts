@@ -300,6 +300,7 @@ describe('thoughts of the history', () => {
   test.each([
     ['', open],
     [', though the user says more', [...open, user('and?')]],
+    [', though the model spoke before it called', [user('a'), assistant('well'), ...open.slice(1)]],
     [', though an answer of nothing was in between', [...open, assistant(''), user('and?')]],
   ])('budget thinking pauses while the thought before the open calls is missing%s', (_, turns) => {
     const reasoning = { effort: 'high', budgetTokens: undefined, summary: undefined } as const
