@@ -168,7 +168,7 @@ describe('the line of an exchange', () => {
       error: {
         kind: 'upstream_error',
         message: expect.any(String),
-        detail: expect.stringContaining('bytes long'),
+        detail: expect.stringContaining('base_url'),
       },
     })
     expect(await lineOf('nope')).toMatchObject({
