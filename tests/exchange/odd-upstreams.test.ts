@@ -181,6 +181,13 @@ describe.each(callers)('a %s caller', caller => {
     }
   })
 
+  test('words in the place of a whole answer are told as what is not JSON', async () => {
+    upstream.answer = () => new Response('Hello there')
+    const response = await ask(caller, false)
+    expect(response.status).toBe(502)
+    expect(await response.text()).toContain('The upstream answered with something that is not JSON')
+  })
+
   test('edge 83: an error body without an end is read as far as it says something, and let go', async () => {
     const fed = fedStream()
     upstream.answer = () => new Response(fed.stream, { status: 500 })
