@@ -160,8 +160,8 @@ export class ResponseSocket {
     for (let read = await reader.read(); !read.done; read = await reader.read()) {
       parser.push(read.value, event => events.push(event))
       // An `error` frame ends what was asked: the `response.failed` behind it would be taken for the next answer's.
-      for (const { data } of events.splice(0)) {
-        if (data.startsWith('{') && !data.startsWith(ERROR_EVENT)) await this.#send(data, lane)
+      for (const { event, data } of events.splice(0)) {
+        if (event !== 'error' && data.startsWith('{')) await this.#send(data, lane)
       }
     }
   }
@@ -197,8 +197,6 @@ export class ResponseSocket {
     if (HOPELESS.has(response.status)) this.#ws?.close(POLICY_VIOLATION, 'This API key may not be used')
   }
 }
-
-const ERROR_EVENT = '{"type":"error",'
 
 const TOLD_HEADERS = new Set(['x-request-id', 'retry-after', 'retry-after-ms', 'x-should-retry'])
 
