@@ -90,6 +90,24 @@ const CONSOLE_ROWS = [['catalog'], ['accounts'], ['money', 'requests', 'sign-in'
 /** The first line of something exported. */
 const EXPORT = /^export (?:async |abstract )*(?:function\*?|class|interface|type|const) \w/
 
+/** The name of something exported. */
+const EXPORTED = /^export (?:async |abstract )*(?:function\*?|class|interface|type|const) (\w+)/gm
+
+/** What a file takes from others, by the names that it has there. */
+function importedNames(source: string): string[] {
+  const inBraces = source.matchAll(/\{([^{}]*)\} (?:from '|= await import\()/g)
+  const ofModules = source.matchAll(/^import \* as (\w+)/gm)
+  return [
+    ...[...inBraces].flatMap(([, list = '']) => firsts(list, /(?:^|,)\s*(?:type )?(\w+)/g)),
+    ...[...ofModules].flatMap(([, module = '']) => firsts(source, new RegExp(`\\b${module}\\.(\\w+)`, 'g'))),
+  ]
+}
+
+/** What a pattern's group holds, wherever it matches. */
+function firsts(text: string, pattern: RegExp): string[] {
+  return [...text.matchAll(pattern)].map(([, first = '']) => first)
+}
+
 /** Whether a schema of that name is made on a line. */
 function isMade(line: string, name: string): boolean {
   return line.startsWith(`const ${name} = `) || line.startsWith(`export const ${name} = `)
@@ -295,6 +313,19 @@ describe('habits that a linter does not know', () => {
       }
     }
     expect(silent).toEqual([])
+  })
+
+  test('what a file exports, another one imports', async () => {
+    const imported = new Set<string>()
+    const exported: { file: string; name: string }[] = []
+    for await (const file of new Glob('{src,tests,.ci}/**/*.{ts,tsx}').scan({ dot: true })) {
+      const source = await Bun.file(file).text()
+      for (const name of importedNames(source)) imported.add(name)
+      // What the schema exports, drizzle reads, and what a WebAssembly module exports, whoever loads it.
+      if (!file.startsWith('src/') || file === 'src/db/schema.ts' || file.includes('/wasm/')) continue
+      for (const name of firsts(source, EXPORTED)) exported.push({ file, name })
+    }
+    expect(exported.filter(({ name }) => !imported.has(name))).toEqual([])
   })
 
   test('no file is called after nothing in particular', async () => {

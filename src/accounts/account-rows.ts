@@ -52,7 +52,7 @@ export function toApiKey(row: typeof apiKey.$inferSelect): ApiKey {
 }
 
 /** A key beside its account and that one's models. */
-export interface KeyRow {
+interface KeyRow {
   key: typeof apiKey.$inferSelect
   account: typeof account.$inferSelect
   models: string[]

@@ -4,7 +4,7 @@ import { hash, randomBytes } from 'node:crypto'
  * A key is `sk-`, an 8-character lookup id (not secret), 256 random bits and a checksum, all in base62. The checksum
  * lets typing errors and scanners be refused without asking the database.
  */
-export interface MintedKey {
+interface MintedKey {
   /** Shown once and never stored. */
   key: string
   lookup: string

@@ -19,7 +19,7 @@ export interface KeyCache {
 }
 
 /** Where the keys come from, and how many of them are kept. */
-export interface KeyCacheOptions {
+interface KeyCacheOptions {
   load(hash: string): Promise<KeyRecord | undefined>
   clock: Pick<Clock, 'elapsed'>
   /** From 0 up to 1; spreads expiry, so that keys loaded together do not all come back together. */

@@ -15,7 +15,7 @@ const NOTE_USE_MS = 60_000
 const SILENCE_MS = 6_000
 
 /** What the keys of a process are read from and timed by. */
-export interface LiveKeysOptions {
+interface LiveKeysOptions {
   database: Database
   clock: Clock
   /** Numbers in [0, 1). */

@@ -10,7 +10,7 @@ import { readEmail } from './email.ts'
 import { forgetKeys } from './key-changes.ts'
 
 /** An account as whoever opens it describes it. */
-export interface NewAccount {
+interface NewAccount {
   email: string
   creditNano: bigint
   /** Whether the credit was given rather than paid for. */

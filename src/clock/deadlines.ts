@@ -11,7 +11,7 @@ interface Waiting {
 }
 
 /** To be given back to `cancel`. */
-export type Deadline = Place<Waiting>
+type Deadline = Place<Waiting>
 
 /**
  * Timeouts. Each exchange sets some and nearly all are cancelled, so one timer serves all of them. A task comes up to

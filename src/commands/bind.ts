@@ -3,7 +3,7 @@ import { type Listener, SettingsError } from '@/config/settings.ts'
 import { Refusal } from '@/errors/refusal.ts'
 
 /** What names a listener's address: two variables, say. */
-export interface AddressNames {
+interface AddressNames {
   host: string
   port: string
 }

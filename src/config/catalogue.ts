@@ -6,7 +6,7 @@ import { type ConfigFile, parseConfigFile } from './file.ts'
 import type { Environment } from './settings.ts'
 
 /** A vendor whose models ship with the gateway: files of the same grammar as tollgate.yaml. */
-export interface Vendor {
+interface Vendor {
   name: string
   /** Enabled by this variable, which holds the vendor's key. */
   variable: string

@@ -151,7 +151,7 @@ export class ConfigFileError extends Error {
 }
 
 /** What a file is read with: its name for the error lines, and what it may refer to. */
-export interface FileContext {
+interface FileContext {
   name: string
   env: Environment
   known: Known

@@ -10,11 +10,11 @@ export interface Listener {
 
 const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const
 /** `LOG_LEVEL`, as pino calls them. */
-export type LogLevel = (typeof LOG_LEVELS)[number]
+type LogLevel = (typeof LOG_LEVELS)[number]
 
 const LOG_FORMATS = ['json', 'pretty'] as const
 /** `LOG_FORMAT`: a line of JSON for machines, or one for people. */
-export type LogFormat = (typeof LOG_FORMATS)[number]
+type LogFormat = (typeof LOG_FORMATS)[number]
 
 /** Everything the environment says about one deployment. */
 export interface Settings {

@@ -21,7 +21,7 @@ export interface Issue {
 }
 
 /** Where a value stands in the file. */
-export interface Place {
+interface Place {
   line: number
   path: string
   /** A number as it is written, because a float could not keep it; undefined for everything else. */

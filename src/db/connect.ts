@@ -35,7 +35,7 @@ export function rawSqlOf(tx: Transaction): RawSql {
 }
 
 /** How a process uses the database; what is left out is for commands, which are short. */
-export interface ConnectOptions {
+interface ConnectOptions {
   /** Most connections at once. */
   max?: number
   /** Shown in pg_stat_activity. */

@@ -19,7 +19,7 @@ import { type FileLock, tryExclusive, tryShared } from './file-lock.ts'
 import { findPostmaster, sendSignal, start, stop, waitUntilReady } from './postmaster.ts'
 
 /** Whose data directory it is, and what for. */
-export interface EmbeddedOptions {
+interface EmbeddedOptions {
   dataDir: string
   /** One `serve` per data directory; any number of commands beside it, or without one. */
   role: 'serve' | 'command'
@@ -27,7 +27,7 @@ export interface EmbeddedOptions {
 }
 
 /** A Postgres that this process uses, and that others may use as well. */
-export interface EmbeddedPostgres {
+interface EmbeddedPostgres {
   /** For `connect`; names the unix socket. */
   url: string
   /** Ends this process's use. The last user of the data directory stops the server. */

@@ -3,10 +3,10 @@ import type { Database } from './connect.ts'
 import { sqlErrorOf } from './sql-error.ts'
 
 /** Does some work with a pool and watches how its server takes it. */
-export type Guard = <Result>(work: () => Promise<Result>) => Promise<Result>
+type Guard = <Result>(work: () => Promise<Result>) => Promise<Result>
 
 /** When the connections of a pool are given up. */
-export interface GuardOptions {
+interface GuardOptions {
   clock: Pick<Clock, 'after' | 'elapsed'>
   /** Work without any answer for so long, in ms, is on a connection whose network or server is gone. */
   silenceMs: number

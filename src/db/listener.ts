@@ -1,7 +1,7 @@
 import { openClient } from './connect.ts'
 
 /** What is listened to (a NOTIFY channel), and who is told. */
-export interface ListenerOptions {
+interface ListenerOptions {
   channel: string
   onMessage(payload: string): void
   /** LISTEN stands (again). Messages sent while it did not are gone, so whatever was derived from them is stale. */
@@ -11,7 +11,7 @@ export interface ListenerOptions {
 }
 
 /** A connection of its own that hears a NOTIFY channel, and connects anew by itself. */
-export interface Listener {
+interface Listener {
   close(): Promise<void>
 }
 

@@ -5,7 +5,7 @@ import { openEmbedded } from './embedded.ts'
 import { migrate, refuseReadOnly } from './migrate.ts'
 
 /** Which database a process uses. */
-export interface OpenOptions {
+interface OpenOptions {
   /** DATABASE_URL; undefined is the embedded Postgres in `dataDir`. */
   databaseUrl: string | undefined
   dataDir: string

@@ -754,7 +754,7 @@ export const auditCheckpoint = pgTable('audit_checkpoint', {
 })
 
 /** What one check of an audit found, as it is stored. */
-export interface StoredAuditCheck {
+interface StoredAuditCheck {
   name: string
   title: string
   informational: boolean
@@ -812,7 +812,7 @@ export const priceVersion = pgTable(
 /** What a user may do there: see all, change it, or also say who else may. */
 export type Role = 'read_only' | 'admin' | 'owner'
 /** Who is disabled cannot sign in. */
-export type ConsoleUserStatus = 'active' | 'disabled'
+type ConsoleUserStatus = 'active' | 'disabled'
 /** What a link that is used once is for. */
 export type LinkKind = 'first_owner' | 'invite' | 'password_reset' | 'signup'
 

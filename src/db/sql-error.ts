@@ -1,7 +1,7 @@
 import { DrizzleQueryError } from 'drizzle-orm/errors'
 
 /** What Postgres said was wrong with a statement. */
-export interface SqlError {
+interface SqlError {
   /** SQLSTATE, five characters. */
   code: string
   constraint: string | undefined

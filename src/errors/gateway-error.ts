@@ -36,10 +36,10 @@ export type ErrorKind =
   | 'internal_error'
 
 /** Who has to act: the caller, the operator of this gateway, or the vendor. */
-export type ErrorOrigin = 'client' | 'gateway' | 'upstream'
+type ErrorOrigin = 'client' | 'gateway' | 'upstream'
 
 /** Where another attempt could succeed. Decided where the failure is understood (upstream/outcome.ts). */
-export type Retry = 'never' | 'next-channel'
+type Retry = 'never' | 'next-channel'
 
 interface KindRow {
   status: number
@@ -92,7 +92,7 @@ const KINDS = {
 export type Blamed = 'key' | 'model' | 'reasoning'
 
 /** What of an error its kind does not say. */
-export interface GatewayErrorOptions {
+interface GatewayErrorOptions {
   /** The request field that is wrong, as a path in the caller's body (`messages[2].content`). */
   param?: string | undefined
   /** Overrides the kind's status, where the upstream's own is passed on. */

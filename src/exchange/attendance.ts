@@ -8,7 +8,7 @@ import type { Gateway } from './gateway.ts'
 import { type ExchangeRecord, openRecord } from './record.ts'
 
 /** Who asks about something that their account has. */
-export interface Attendance {
+interface Attendance {
   caller: Caller
   /** Names the request; it is stored nowhere. */
   record: ExchangeRecord

@@ -1,7 +1,7 @@
 import { GatewayError } from '@/errors/gateway-error.ts'
 
 /** Called with the reason when an exchange is given up, synchronously. */
-export type InterruptionListener = (reason: GatewayError) => void
+type InterruptionListener = (reason: GatewayError) => void
 
 /**
  * Says whether an exchange was given up, and why: its caller left, or there is no money for it. Listeners are plain

@@ -61,7 +61,7 @@ function paidBy(reservation: Reservation | Promise<Reservation>): Paid | Promise
 }
 
 /** A job that was paid for already, or has its money set aside. */
-export interface PaidJob {
+interface PaidJob {
   readonly money: JobMoney
 }
 

@@ -218,7 +218,7 @@ export interface EncodedRequest {
 }
 
 /** Things done to the answer's events in the upstream's stead (formats/lowering/emulation.ts). */
-export interface Emulation {
+interface Emulation {
   /** Cut the answer's text at the first of these. */
   stop: readonly string[]
   /** The name of a forced tool whose input is the answer's text (structured output by tool). */

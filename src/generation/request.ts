@@ -34,7 +34,7 @@ export type Effort = (typeof EFFORTS)[number]
 /** How long an answer may be in general, shortest first. */
 export const VERBOSITIES = ['low', 'medium', 'high'] as const
 /** How long an answer should be in general. */
-export type Verbosity = (typeof VERBOSITIES)[number]
+type Verbosity = (typeof VERBOSITIES)[number]
 
 /** Kinds of output beside one another. */
 export const MODALITIES = ['text', 'image', 'audio'] as const

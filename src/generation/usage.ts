@@ -111,7 +111,7 @@ function standingOf(
 }
 
 /** What a vendor tells of both sides of a generation beside a total. */
-export interface ToldCounts {
+interface ToldCounts {
   input: number
   output: number
   cached: number

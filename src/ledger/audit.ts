@@ -5,7 +5,7 @@ import { auditRun } from '@/db/schema.ts'
 import { CHECKS, type Check, SELECT_SUMMED, selectAudited, selectFresh, setFirstId } from './audit-checks.ts'
 
 /** What an audit looks at: all of the ledger unless said. */
-export interface AuditOptions {
+interface AuditOptions {
   /** Only what came after the last good audit. */
   sinceCheckpoint?: boolean
   /** Only this account; such an audit is not kept in the history. */

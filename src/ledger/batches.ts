@@ -22,7 +22,7 @@ const REFUSED_AT_ONCE = 500
 const NOTHING_CHARGED = { chargedNano: 0n, overrunNano: 0n, availableNano: undefined }
 
 /** What exchanges ask of the database, gathered into batches; what is late there is decided here. */
-export interface LedgerBatches {
+interface LedgerBatches {
   /** A hold that is late is refused, and freed in case that it was committed all the same. */
   holds: BatchWriter<HoldRequest | ExtendRequest, HoldResult>
   /** A settlement that is late goes to the journal. */
@@ -38,7 +38,7 @@ export interface LedgerBatches {
 }
 
 /** Where batches are written, and where they wait while the database is away. */
-export interface BatchOptions {
+interface BatchOptions {
   pool: LedgerPool
   presence: Presence
   spill: Spill | undefined

@@ -7,7 +7,7 @@ export interface Remainder {
 }
 
 /** What is to be taken of a grant that has expired. */
-export interface Expiry {
+interface Expiry {
   grant: Grant
   amountNano: bigint
   /** Nothing is left of it afterwards. */

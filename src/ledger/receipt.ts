@@ -14,7 +14,7 @@ export interface StoredReceipt {
 }
 
 /** An entry of the wallet that belongs to the exchange. */
-export interface Movement {
+interface Movement {
   kind: EntryKind
   /** Below 0 out of the wallet. */
   amountNano: bigint

@@ -39,7 +39,7 @@ export type DenialReason =
   | 'hold_expired'
 
 /** What may still be set aside, after the answer it comes with. */
-export interface Affordable {
+interface Affordable {
   /** Of the account: its balance and overdraft, without what is set aside. */
   availableNano: bigint
   /** The same within the key's budget; undefined for a key without a cap. */
@@ -90,7 +90,7 @@ export interface Reaped {
 }
 
 /** Kinds that somebody posts; the others follow from exchanges and from the calendar. */
-export type PostingKind = Exclude<EntryKind, 'usage' | 'usage_trueup' | 'expiry'>
+type PostingKind = Exclude<EntryKind, 'usage' | 'usage_trueup' | 'expiry'>
 
 /** A movement of money that is no exchange's: a payment, a gift, a correction. */
 export interface Posting {

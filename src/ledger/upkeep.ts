@@ -15,7 +15,7 @@ import type { Settlement, Stop } from './types.ts'
 const ACCOUNTS_AT_ONCE = 1_000
 
 /** What the ledger's regular work is done with. */
-export interface UpkeepOptions {
+interface UpkeepOptions {
   databaseUrl: string
   pool: LedgerPool
   presence: Presence

@@ -1,7 +1,7 @@
 import type { Clock } from '@/clock/clock.ts'
 
 /** What memory for bodies is measured by. */
-export interface BodyRoomOptions {
+interface BodyRoomOptions {
   clock: Pick<Clock, 'elapsed'>
   /** Bytes that this process has touched. */
   usedBytes: () => number

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync, statSync } from 'node:fs'
 import type { Clock } from '@/clock/clock.ts'
 
 /** What a process measures itself by. */
-export interface LoadOptions {
+interface LoadOptions {
   clock: Pick<Clock, 'elapsed' | 'every'>
   /** Numbers in [0, 1). */
   random: () => number
@@ -18,7 +18,7 @@ export interface LoadOptions {
 export type Overload = 'event-loop' | 'sockets'
 
 /** How the load stands, for /metrics. */
-export interface LoadReading {
+interface LoadReading {
   /** Median of the last samples, in ms. */
   lagMs: number
   /** Of new work, from 0 to 1. */

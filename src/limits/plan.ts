@@ -10,7 +10,7 @@ import {
 } from '@/limits/buckets/bucket.ts'
 
 /** What the limits need to know of a caller; accounts' Caller is one. */
-export interface LimitedCaller {
+interface LimitedCaller {
   accountId: number
   keyId: number
   accountLimits: LimitValues

@@ -6,7 +6,7 @@ import type { Usage } from '@/generation/usage.ts'
 export type Bucket = TokenRateName | 'per_request' | 'per_image' | UnitBucket
 
 /** What is counted in units of its own. */
-export type UnitBucket = 'per_video_second' | 'per_audio_second' | 'per_million_characters'
+type UnitBucket = 'per_video_second' | 'per_audio_second' | 'per_million_characters'
 
 /** One line of a receipt: `quantity * rate = pico`. */
 export interface CostLine {
@@ -21,7 +21,7 @@ export interface CostLine {
 }
 
 /** What something costs, exactly, in pico units, and why: the lines sum to it. */
-export interface Cost {
+interface Cost {
   pico: bigint
   lines: readonly CostLine[]
 }

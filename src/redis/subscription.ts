@@ -1,14 +1,14 @@
 import { createClient } from './redis.ts'
 
 /** Who is told what a subscription hears. */
-export interface SubscriptionOptions {
+interface SubscriptionOptions {
   onMessage: (message: string) => void
   /** Told of each connection failure; messages of the meantime are lost. */
   onError?: (error: Error) => void
 }
 
 /** Listens to one topic for as long as it is open, reconnecting by itself. */
-export interface Subscription {
+interface Subscription {
   /** Resolves once messages arrive; never, if there is no server. */
   listening: Promise<void>
   close(): void

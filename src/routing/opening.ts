@@ -3,7 +3,7 @@ import { asArray, asObject, type JsonObject, type JsonValue } from '@/json/json.
 import { PLAIN_TEXTS, type Texts } from '@/json/outline.ts'
 
 /** How a conversation begins, as it stands in the body: what every later turn repeats. */
-export interface Opening {
+interface Opening {
   system: readonly JsonValue[]
   /** The first turn of the user. */
   user: readonly JsonValue[]

@@ -7,7 +7,7 @@ import type { Route } from './model.ts'
 import { type Candidate, type Destination, destinationOf, type Order, orderCandidates } from './order.ts'
 
 /** What a selection is made from. */
-export interface SelectorOptions {
+interface SelectorOptions {
   health: Health
   concurrency: Concurrency
   affinity: Affinity
@@ -17,7 +17,7 @@ export interface SelectorOptions {
 }
 
 /** What may serve a request, in order, and the conversation it belongs to. */
-export interface Selection extends Order {
+interface Selection extends Order {
   conversation: string | undefined
   /** The same up to the response that is being made, where that can be gone on from. */
   chain: string | undefined

@@ -20,7 +20,7 @@ import type { Prompt } from './prompt.ts'
 import { formatOfPath, type Route, routeOf } from './route.ts'
 
 /** The world that a simulator answers in. */
-export interface AnswererOptions extends Delivery {
+interface AnswererOptions extends Delivery {
   /** The clock, in milliseconds since 1970. */
   now: () => number
 }

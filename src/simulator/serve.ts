@@ -1,7 +1,7 @@
 import { createSimulator, type Simulator, type SimulatorOptions } from './simulator.ts'
 
 /** A simulator, and where it listens. */
-export interface ServeSimulatorOptions extends SimulatorOptions {
+interface ServeSimulatorOptions extends SimulatorOptions {
   /** 0 takes a free port. */
   port: number
   hostname: string

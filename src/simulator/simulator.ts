@@ -14,7 +14,7 @@ export interface SimulatorOptions {
 }
 
 /** What was asked of a simulator since it was made (`/__simulator/stats`). */
-export interface SimulatorStats {
+interface SimulatorStats {
   /** Requests that are being answered right now. */
   active: number
   started: number

@@ -61,7 +61,7 @@ export interface ResponseStore {
 }
 
 /** Why a conversation cannot be gone on with. */
-export type ConversationFault = 'missing' | 'running' | 'too-large'
+type ConversationFault = 'missing' | 'running' | 'too-large'
 
 /** How a response ended, to be kept. */
 export interface ResponseEnd {
@@ -76,7 +76,7 @@ export interface ResponseEnd {
 export type FindEnd = (response: string, events: readonly StoredEvent[]) => ResponseEnd
 
 /** Where responses are kept, and what seals them. */
-export interface ResponseStoreOptions {
+interface ResponseStoreOptions {
   database: Database
   secretBox: SecretBox
 }

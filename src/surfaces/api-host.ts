@@ -60,7 +60,7 @@ function createApiHost(gateway: ApiGateway, listener: Listener) {
 }
 
 /** Where the API host listens. */
-export interface ApiAddress {
+interface ApiAddress {
   hostname: string
   /** 0: any free one. */
   port: number

@@ -7,7 +7,7 @@ import type { Metrics } from './metrics.ts'
  */
 
 /** What the ledger says of itself. */
-export interface LedgerReading {
+interface LedgerReading {
   healthy: boolean
   openHolds: number
   settlementsWaiting: number

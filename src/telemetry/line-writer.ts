@@ -1,7 +1,7 @@
 import { constants, fstatSync, openSync, write, writeSync } from 'node:fs'
 
 /** Where lines go, and in which portions. */
-export interface LineWriterOptions {
+interface LineWriterOptions {
   /** Where the lines go. It is nobody else's to write to in this process. */
   fd: number
   /** Most bytes of one write, unless a single line is longer; undefined: all that there is. */

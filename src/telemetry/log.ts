@@ -14,7 +14,7 @@ export interface Log extends Logger {
 }
 
 /** How a process logs. */
-export interface LogSettings {
+interface LogSettings {
   level: string
   format: 'json' | 'pretty'
   /** Whether other processes write to the same stdout. */

@@ -3,7 +3,7 @@ import type { Histogram, Registry } from 'prom-client'
 type LabelValue = string | number
 
 /** What a metric is, as prom-client wants it said. */
-export interface Description<Names extends readonly string[]> {
+interface Description<Names extends readonly string[]> {
   name: string
   help: string
   labelNames: Names
@@ -11,7 +11,7 @@ export interface Description<Names extends readonly string[]> {
 }
 
 /** A metric that has a cell for each set of label values. */
-export interface Tally<Names extends readonly string[], Cell> {
+interface Tally<Names extends readonly string[], Cell> {
   /** The cell of these values, in the order of the names; the same one each time. */
   of(...values: { readonly [Index in keyof Names]: LabelValue }): Cell
 }

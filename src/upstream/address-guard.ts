@@ -10,7 +10,7 @@ import { isPrivateAddress } from './private-address.ts'
 export type Lookup = (hostname: string) => Promise<readonly string[]>
 
 /** How names are looked up, and by whom. */
-export interface AddressGuardOptions {
+interface AddressGuardOptions {
   clock: Pick<Clock, 'elapsed'>
   lookup?: Lookup
   /** True: requests go through a proxy, which resolves names by itself; then only addresses can be judged. */

@@ -15,7 +15,7 @@ import type { StreamedBody, UpstreamRequest } from './request.ts'
 export type UpstreamClient = (request: UpstreamRequest) => Promise<Response>
 
 /** What requests to upstreams are made with. */
-export interface ClientOptions {
+interface ClientOptions {
   clock: Clock
   /** Looks after the time until the head; undefined: ones of its own. */
   deadlines?: Deadlines

@@ -7,7 +7,7 @@ import type { RedirectRules } from './redirects.ts'
 const PASSED = ['accept', 'accept-encoding', 'range', 'if-range', 'user-agent']
 
 /** The call whose answer may be a redirect. */
-export interface Download {
+interface Download {
   channel: Channel
   guard: AddressGuard
   /** Where it was sent. */

@@ -14,7 +14,7 @@ export interface UpstreamCall {
 }
 
 /** Calls that are no conversation, under a name of their own where vendors have the same thing. */
-export type OperationKind = keyof typeof OPENAI_OPERATIONS | keyof typeof GEMINI_OPERATIONS
+type OperationKind = keyof typeof OPENAI_OPERATIONS | keyof typeof GEMINI_OPERATIONS
 
 interface Endpoint {
   method: 'GET' | 'POST' | 'DELETE'

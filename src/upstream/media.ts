@@ -18,7 +18,7 @@ export interface MediaRequest {
 }
 
 /** What stood at an address. */
-export interface FetchedMedia {
+interface FetchedMedia {
   mediaType: string
   bytes: Uint8Array
 }

@@ -1,7 +1,7 @@
 import { GatewayError } from '@/errors/gateway-error.ts'
 
 /** What is known of an upstream's complaint (a codec's decodeFault and the head of the answer). */
-export interface Complaint {
+interface Complaint {
   /** The status the vendor names. */
   status: number
   message: string

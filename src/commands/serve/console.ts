@@ -18,7 +18,7 @@ import { lazySimulator } from './lazy-simulator.ts'
 import { orElse } from './listeners.ts'
 
 /** What a console needs of the process that has it. */
-export interface ConsoleOptions
+interface ConsoleOptions
   extends Pick<Console, 'database' | 'secretBox' | 'clock' | 'log' | 'readings'>,
     // What a test takes its own of.
     Partial<Pick<Console, 'passwords' | 'sendMail' | 'stripe'>> {

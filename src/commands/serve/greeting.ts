@@ -3,14 +3,14 @@ import { reachable } from './console.ts'
 import type { Welcome } from './first-start.ts'
 
 /** Where everything listens. */
-export interface Addresses {
+interface Addresses {
   apiUrl: string
   consoleUrl: string
   opsUrl: string
 }
 
 /** What is shown this once. */
-export interface Greeting {
+interface Greeting {
   /** Undefined: this is not the embedded default, or somebody has begun with it already. */
   welcome: Welcome | undefined
   /** Makes the first administrator; undefined: there is one. */

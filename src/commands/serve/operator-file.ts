@@ -7,7 +7,7 @@ import type { SecretBox } from '@/secrets/secret-box.ts'
 import type { Log } from '@/telemetry/log.ts'
 
 /** The operator's tollgate.yaml, and where it is applied. */
-export interface OperatorFileOptions {
+interface OperatorFileOptions {
   /** Undefined: there is none. */
   path: string | undefined
   database: Database

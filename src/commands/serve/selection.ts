@@ -10,7 +10,7 @@ import { Selector } from '@/routing/selector.ts'
 import type { Log } from '@/telemetry/log.ts'
 
 /** What candidates are chosen by. */
-export interface SelectionOptions {
+interface SelectionOptions {
   catalog: LiveCatalog
   /** By which processes tell one another what is held back; undefined: this process is alone. */
   redis: { url: string; connection: RedisConnection } | undefined
@@ -25,7 +25,7 @@ export interface SelectionOptions {
 }
 
 /** What chooses among channels: their health, how much runs on each, and where conversations were served. */
-export interface Selection {
+interface Selection {
   selector: Selector
   health: Health
   concurrency: Concurrency

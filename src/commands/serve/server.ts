@@ -29,7 +29,7 @@ export interface ServerSettings
 }
 
 /** The same as for its gateway, and where that listens. */
-export interface ServerOptions extends GatewayOptions {
+interface ServerOptions extends GatewayOptions {
   settings: ServerSettings
 }
 

@@ -6,7 +6,7 @@ import { redisSharing } from '@/routing/health/redis-sharing.ts'
 import type { Log } from '@/telemetry/log.ts'
 
 /** Readings that listen to Redis until they are closed. */
-export interface SupervisedReadings extends Readings {
+interface SupervisedReadings extends Readings {
   close(): Promise<void>
 }
 

@@ -12,7 +12,7 @@ import { WorkerMetrics } from './worker-metrics.ts'
 import { startWorker, type WorkerProcess } from './worker-process.ts'
 
 /** How many processes it keeps running, and where they listen. */
-export interface SupervisorOptions {
+interface SupervisorOptions {
   workers: number
   api: Listener
   /** By which workers tell one another of channels; there is one where there are several. */

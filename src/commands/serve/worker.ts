@@ -27,7 +27,7 @@ export type WorkerMessage =
   | { type: 'readiness'; id: number; reason: string | null }
 
 /** What a worker answers its supervisor with. */
-export interface WorkerAnswers {
+interface WorkerAnswers {
   metrics(): Promise<MetricReading[]>
   unreadiness(): Promise<string | undefined>
 }

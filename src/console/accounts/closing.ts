@@ -71,7 +71,7 @@ export function eraseHolder(where: Where, actor: Actor, { id, reason }: ClosingO
 }
 
 /** Where the rest of a balance goes, by the kinds of the ledger. */
-export type PayOut =
+type PayOut =
   /** Paid back to the holder. */
   | 'refund'
   /** Kept by the operator. */

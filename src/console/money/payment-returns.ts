@@ -14,7 +14,7 @@ import { unitNano } from './payment-units.ts'
  */
 
 /** By whom and when an event was told. */
-export interface Told {
+interface Told {
   /** Stripe's time of the event, in seconds since 1970. */
   at: number
   client: Stripe

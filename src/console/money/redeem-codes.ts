@@ -7,7 +7,7 @@ import { type Actor, administer } from '../acts.ts'
 import type { Console } from '../deployment.ts'
 
 /** What codes are made. */
-export interface NewCodes extends CodeTerms {
+interface NewCodes extends CodeTerms {
   count: number
 }
 

@@ -30,7 +30,7 @@ export interface LogQuery {
 }
 
 /** A part of the log. */
-export interface LogPart {
+interface LogPart {
   rows: StoredExchange[]
   /** The last request that was looked at, where there are more behind it; undefined: there are none. */
   reached: string | undefined

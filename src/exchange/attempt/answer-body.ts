@@ -15,7 +15,7 @@ const FAULT_MS = 5_000
 const MAX_FAULT_BYTES = 64 * 1024
 
 /** How long whoever reads an answer waits. */
-export interface Patience {
+interface Patience {
   deadlines: Deadlines
   /** Between two reads. */
   idleMs: number

@@ -13,13 +13,13 @@ import { type AnswerListener, readAnswer, readFault } from './answer-body.ts'
 export type Sendable = Pick<UpstreamRequest, 'call' | 'body' | 'headers' | 'followsRedirects'>
 
 /** Who makes an attempt. */
-export interface Sender {
+interface Sender {
   gateway: Pick<Gateway, 'client' | 'clock' | 'deadlines'>
   pass: Pass
 }
 
 /** What is sent where. */
-export interface Sending {
+interface Sending {
   preparation: Sendable
   candidate: Pick<Candidate, 'route' | 'key'>
   /** Which pool of connections it goes over; undefined: the first. */

@@ -36,7 +36,7 @@ export interface Preparation extends SentRequest {
 }
 
 /** How an answer is written for a caller of another format. */
-export interface Conversion {
+interface Conversion {
   caller: Codec
   /** Undoes on the answer what was changed in the request because the upstream's format could not say it. */
   createRaiser: (() => Raiser) | undefined

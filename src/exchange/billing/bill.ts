@@ -24,7 +24,7 @@ const LIFETIME_MS = 4 * 60 * 60 * 1000
 const LOOKS_PER_NOTE = 4
 
 /** Whose money it is, and how much of it the request may cost. */
-export interface BillOptions {
+interface BillOptions {
   ledger: Ledger
   credit: CreditWatch
   quote: Quote

@@ -9,7 +9,7 @@ import { scrubName } from '@/telemetry/scrub.ts'
 import type { ExchangeSpan, Spans } from '@/telemetry/spans.ts'
 
 /** Keeps the results of exchanges (exchange-store.ts). Returns at once; writing happens behind. */
-export interface ExchangeStore {
+interface ExchangeStore {
   /** Notes a result, so that it outlives this process; what this returns has it stored. */
   take(record: ExchangeRecord, totalMs: number): () => void
 }

@@ -15,7 +15,7 @@ export function estimateTokens(body: JsonObject, bytes: number, texts: Texts = P
 }
 
 /** What a prompt comes to. */
-export interface PromptTokens {
+interface PromptTokens {
   /** By rule of thumb: what limits reckon with, and what is charged where nobody reports. */
   likely: number
   /** What is set aside: with a margin, and files by their length. */

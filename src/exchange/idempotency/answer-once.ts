@@ -15,7 +15,7 @@ import type { IdempotentGateway } from './idempotency.ts'
 const LONGEST_KEY = 255
 
 /** A request with an Idempotency-Key, and how it is answered if it is the first with that key. */
-export interface IdempotentCall {
+interface IdempotentCall {
   request: Request
   listener: Listener
   /** Whose shape an error has; undefined: OpenAI's. */

@@ -15,7 +15,7 @@ const RENEW_MS = 2000
 const SWEEP_MS = 60_000
 
 /** Where runs are kept, sealed and timed. */
-export interface IdempotencyOptions extends Omit<RecordingOptions, 'id'> {
+interface IdempotencyOptions extends Omit<RecordingOptions, 'id'> {
   ledger: Pick<Ledger, 'giveBack'>
 }
 
@@ -132,7 +132,7 @@ export class Idempotency {
 }
 
 /** A request that is run in place of the caller's, and how. */
-export interface Rerun {
+interface Rerun {
   request: Request
   answer: () => Promise<Response>
 }

@@ -11,7 +11,7 @@ const REPLAYED = 'idempotent-replayed'
 const LOOK_MS = 100
 
 /** Which run is replayed, and from where. */
-export interface ReplayOptions {
+interface ReplayOptions {
   store: RunStore
   box: SecretBox
   clock: Clock

@@ -18,7 +18,7 @@ interface Reader {
 }
 
 /** A recording, and who waits for its end. */
-export interface IdempotentRunOptions extends RecordingOptions {
+interface IdempotentRunOptions extends RecordingOptions {
   /** Called once when the run is over and the database knows. */
   onEnd: () => void
 }

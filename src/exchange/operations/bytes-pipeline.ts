@@ -6,7 +6,7 @@ import type { Emit } from '@/exchange/relay/pipeline.ts'
 import type { OperationPipeline } from './operation.ts'
 
 /** What is known of an answer that is bytes, such as sound. */
-export interface BytesOptions {
+interface BytesOptions {
   contentType: string
   /** What the upstream says it will send, in bytes; undefined: it does not say. */
   length: number | undefined

@@ -17,7 +17,7 @@ import { objectionIn, type PreparedWhole, type WholeOperation } from './operatio
 import { JSON_TYPE, readJsonAnswer, renameModel } from './operation-wire.ts'
 
 /** A call for embeddings as its surface read it. */
-export interface EmbeddingCall {
+interface EmbeddingCall {
   body: RequestBody
   /** As the caller named it. */
   model: string

@@ -10,7 +10,7 @@ import { EventSplitter, eachEvent, MAX_EVENT_BYTES } from '@/sse/splitter.ts'
 import type { OperationPipeline } from './operation.ts'
 
 /** How a stream of an operation's events tells what it used. */
-export interface EventsOptions {
+interface EventsOptions {
   /** The `type` of the events with which an answer is complete; each is read, the others pass unread. */
   last: readonly string[]
   /** What one of those says was used; undefined: it does not say. */

@@ -20,7 +20,7 @@ export interface FormFile {
 }
 
 /** A part of a form, in the order in which it came. */
-export type FormPart = { name: string } & ({ value: string } | { file: FormFile })
+type FormPart = { name: string } & ({ value: string } | { file: FormFile })
 
 /** The longest value that is no file: what is longer is content, which belongs in one. */
 const MAX_VALUE_BYTES = 1024 * 1024

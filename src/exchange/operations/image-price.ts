@@ -26,7 +26,7 @@ const MOST_AUTHORED = 64_000
 const LONGEST_SIZE = 64
 
 /** How much is made of what. */
-export interface ImageWork {
+interface ImageWork {
   facts: ImageFacts
   /** Images to be made. */
   count: number

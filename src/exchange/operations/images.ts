@@ -36,7 +36,7 @@ import { JSON_TYPE, readJsonAnswer, renamed } from './operation-wire.ts'
 import { WholeAsEvents } from './whole-as-events.ts'
 
 /** A call for images as its surface read it. */
-export interface ImageCall {
+interface ImageCall {
   action: openai.ImageAction
   body: RequestBody | Form
   /** As the caller named it. */

@@ -6,7 +6,7 @@ import type { Emit } from '@/exchange/relay/pipeline.ts'
 import type { OperationPipeline } from './operation.ts'
 
 /** How a whole answer is told as events. */
-export interface WholeAsEventsOptions {
+interface WholeAsEventsOptions {
   /**
    * Reads the whole answer and tells it as events.
    * @throws GatewayError for what is no answer

@@ -20,7 +20,7 @@ import { isComplete } from './complete-event.ts'
 import type { Emit, Pipeline } from './pipeline.ts'
 
 /** The machines of one answer, in the order in which its events pass them. */
-export interface HubMachines {
+interface HubMachines {
   decoder: StreamDecoder
   /** Undoes on the answer what was done to the request. */
   raiser: Raiser | undefined

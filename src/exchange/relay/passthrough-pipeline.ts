@@ -25,7 +25,7 @@ const NOTHING = Buffer.alloc(0)
 const utf8 = new TextDecoder('utf-8', { ignoreBOM: true })
 
 /** How a stream is decoded on the side, and what of it is hidden from the caller. */
-export interface PassthroughOptions extends PassthroughListening {
+interface PassthroughOptions extends PassthroughListening {
   codec: Codec
   decoder: StreamDecoder
   requestId: string

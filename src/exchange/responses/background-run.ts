@@ -16,7 +16,7 @@ const END_PAUSE_MS = 1_000
 export const CANCELLED: AbruptEnd = { status: 'cancelled', error: null }
 
 /** Where a running response is written, and told of. */
-export interface BackgroundRunOptions {
+interface BackgroundRunOptions {
   store: Pick<ResponseStore, 'append' | 'finish'>
   clock: Pick<Clock, 'after'>
   log: Log

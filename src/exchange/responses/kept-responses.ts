@@ -25,7 +25,7 @@ const DIED: AbruptEnd = {
 }
 
 /** Where responses are kept and how their conversations are opened again. */
-export interface KeptResponsesOptions {
+interface KeptResponsesOptions {
   store: ResponseStore
   compactions: Compactions
   /** Whether what says nothing of `store` is kept. */

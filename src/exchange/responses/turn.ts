@@ -91,7 +91,7 @@ export function readReference(json: JsonObject): StateFields {
 export const NOTHING_KEPT: StateFields = { previousId: undefined, keeps: false, background: false }
 
 /** A request that a turn is made of. */
-export interface TurnRequest {
+interface TurnRequest {
   body: RequestBody
   fields: StateFields
   /** What its connection remembers; undefined: only what is stored is known. */

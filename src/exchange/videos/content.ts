@@ -14,7 +14,7 @@ import type { VideoJob } from './store.ts'
 import { makerIn } from './videos.ts'
 
 /** What a caller wants of a film. */
-export interface ContentCall {
+interface ContentCall {
   request: Request
   job: VideoJob
   /** Which of several films. */

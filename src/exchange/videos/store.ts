@@ -62,7 +62,7 @@ export interface VideoJob {
 }
 
 /** What of a job is nobody's but its owner's. */
-export interface VideoContent {
+interface VideoContent {
   terms: VideoTerms
   fault: VideoFault | undefined
   /** Where each film lies at its maker; empty where the job's id is enough. */
@@ -77,7 +77,7 @@ export interface VideoContent {
 export interface VideoNews extends Pick<VideoJob, 'state' | 'percent' | 'content' | 'keptUntil'> {}
 
 /** A part of a list; `hasMore`: others come after the last one. */
-export interface VideoPage {
+interface VideoPage {
   jobs: VideoJob[]
   hasMore: boolean
 }

@@ -30,7 +30,7 @@ import { type VideoDialect, viewOf } from './view.ts'
 const MAX_IMAGE_BYTES = 20 * 1024 * 1024
 
 /** An order as its surface read it. */
-export interface VideoOrder {
+interface VideoOrder {
   store: VideoStore
   dialect: VideoDialect
   /** As the caller named it. */

@@ -8,7 +8,7 @@ import { encodePart } from './part-encode.ts'
 import { type Entry, pairResults, separateCalls } from './result-pairing.ts'
 
 /** What decides how a turn is written, beside the turn. */
-export interface MessageContext {
+interface MessageContext {
   target: Target
   model: ModelTraits
   /** Indexes of the turns whose thoughts are sent. */

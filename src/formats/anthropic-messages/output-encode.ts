@@ -9,7 +9,7 @@ import type { ModelTraits } from './models.ts'
 import { canBeClosed } from './schema-limits.ts'
 
 /** How the answer's shape is asked for: by the API's own format, by a forced tool, or in words. */
-export interface EncodedOutput {
+interface EncodedOutput {
   /** `output_config.format`. */
   format: JsonObject | undefined
   /** A tool whose input is the answer; the gateway hands it back as text (formats/lowering/emulation.ts). */

@@ -22,7 +22,7 @@ import { FORMAT } from './wire.ts'
 export const CALL_ID = { pattern: /^[a-zA-Z0-9_-]+$/, maxLength: 64 }
 
 /** Of what a part's blocks depend on beside the part. */
-export interface PartContext {
+interface PartContext {
   role: 'user' | 'assistant' | 'system'
   target: Target
   /** Whether this turn's thoughts are sent (reasoning-history.ts). */

@@ -5,7 +5,7 @@ import { isSilent, type Turn } from '@/generation/request.ts'
 import { FORMAT } from './wire.ts'
 
 /** Which thoughts of the conversation may go back to this upstream. */
-export interface ReasoningHistory {
+interface ReasoningHistory {
   /** Indexes of the turns whose thoughts are sent. */
   kept: ReadonlySet<number>
   /** True when thoughts were left out because somebody else had them. */

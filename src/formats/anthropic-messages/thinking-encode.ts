@@ -13,7 +13,7 @@ const MIN_BUDGET = 1024
 const UNKNOWN_MAX_TOKENS = 8192
 
 /** Thinking, its price in tokens, and the sampling parameters that depend on it. */
-export interface EncodedThinking {
+interface EncodedThinking {
   maxTokens: number
   thinking: JsonObject | undefined
   effort: Effort | undefined
@@ -22,7 +22,7 @@ export interface EncodedThinking {
 }
 
 /** What else decides whether the model may think. */
-export interface ThinkingConditions {
+interface ThinkingConditions {
   /** A forced tool call: the API refuses it together with thinking, and the caller relies on the call. */
   forced: boolean
   /** Tool results wait for the model, and its thought before the calls is missing: budget thinking is refused. */

@@ -15,7 +15,7 @@ import { FORMAT } from './wire.ts'
 const NO_INPUT: JsonObject = { type: 'object', properties: {} }
 
 /** The tool part of a request. */
-export interface EncodedTools {
+interface EncodedTools {
   tools: JsonObject[]
   choice: JsonObject | undefined
   /** Whether the choice forces a call; then the model must not think. */

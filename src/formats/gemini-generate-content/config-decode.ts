@@ -23,7 +23,7 @@ import { levelEffort } from './models.ts'
 import { liftSchema } from './openapi-schema.ts'
 
 /** What of a request stands in `generationConfig`, the answer's shape included. */
-export type DecodedConfig = ConfigFields & Pick<GenerationRequest, 'output'>
+type DecodedConfig = ConfigFields & Pick<GenerationRequest, 'output'>
 
 /** The fields of `generationConfig` that every format can mean; `configExtensions` has the others. */
 export function decodeConfig(config: JsonObject): DecodedConfig {

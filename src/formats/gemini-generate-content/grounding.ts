@@ -10,7 +10,7 @@ export interface TextSoFar {
 }
 
 /** A source and the text that it is one of. */
-export interface Cited<T extends TextSoFar> {
+interface Cited<T extends TextSoFar> {
   of: T
   citation: Citation
 }

@@ -68,7 +68,7 @@ function urlSource(uri: string): MediaSource {
 }
 
 /** What the model that gets it can do, and where losses are told. */
-export interface MediaDestination {
+interface MediaDestination {
   traits: Pick<ModelTraits, 'fetchesUrls'>
   losses: Losses
 }

@@ -3,7 +3,7 @@ import { EFFORTS, type Effort } from '@/generation/request.ts'
 import { asWord } from '@/json/json.ts'
 
 /** How a model is told to think. */
-export type Thinking =
+type Thinking =
   | { type: 'none' }
   /** `thinkingBudget` in tokens; 0 switches it off where `canDisable`. */
   | { type: 'budget'; min: number; max: number; canDisable: boolean }

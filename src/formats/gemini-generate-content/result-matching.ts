@@ -1,7 +1,7 @@
 import type { Part, ToolCallPart, ToolResultPart } from '@/generation/part.ts'
 
 /** By the part itself, since several calls of a conversation may bear one id. */
-export interface Matching {
+interface Matching {
   resultOf: Map<ToolCallPart, ToolResultPart>
   /** The results that found their call. */
   matched: Set<ToolResultPart>

@@ -8,7 +8,7 @@ import { isEmptyObjectSchema, lowerSchema } from './schema.ts'
 import { FORMAT, type WireTool, type WireToolConfig } from './wire.ts'
 
 /** The tool part of a request. */
-export interface EncodedTools {
+interface EncodedTools {
   tools: WireTool[]
   toolConfig: WireToolConfig | undefined
 }

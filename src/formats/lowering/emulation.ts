@@ -2,7 +2,7 @@ import type { Emit, EventOf, GenerationEvent } from '@/generation/event.ts'
 import type { StreamMachine } from '@/generation/machine.ts'
 
 /** A machine that ends the answer where the caller said. */
-export interface StopMachine extends StreamMachine<GenerationEvent, GenerationEvent> {
+interface StopMachine extends StreamMachine<GenerationEvent, GenerationEvent> {
   /** True once a sequence was found: of that candidate only usage follows. */
   readonly hit: boolean
 }

@@ -2,7 +2,7 @@ import type { MediaPart } from '@/generation/part.ts'
 import { standardBase64 } from './base64.ts'
 
 /** What a data URI holds. */
-export interface DataUri {
+interface DataUri {
   mediaType: string
   /** In the plain alphabet, without white space. */
   base64: string

@@ -7,7 +7,7 @@ import { isEmpty } from './empty.ts'
 import { thoughtSignature } from './thought-signature.ts'
 
 /** What the calls of one answer share with the rest of it. */
-export interface CallScope {
+interface CallScope {
   candidate: number
   vendor: string
   newId: () => string

@@ -5,7 +5,7 @@ import { asString, type JsonObject } from '@/json/json.ts'
 import type { FinishReason } from './wire.ts'
 
 /** What an answer holds, as far as its finish reason depends on it. */
-export interface AnswerFacts {
+interface AnswerFacts {
   /** It has a tool call. */
   calls: boolean
   /** One of its tool calls can be run: its arguments are whole. */

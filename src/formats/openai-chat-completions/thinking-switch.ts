@@ -4,7 +4,7 @@ import { asObject, asWord, type JsonObject } from '@/json/json.ts'
 const WORDS = ['enabled', 'disabled', 'auto', 'adaptive'] as const
 
 /** What `thinking` says. */
-export interface ThinkingSwitch {
+interface ThinkingSwitch {
   word: (typeof WORDS)[number]
   fields: JsonObject
 }

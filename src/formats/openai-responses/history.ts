@@ -24,7 +24,7 @@ import { FORMAT } from './wire.ts'
 const CALL_ID = { pattern: /^[a-zA-Z0-9_-]+$/, maxLength: 64 }
 
 /** What decides how the conversation is written, beside the conversation. */
-export interface HistoryOptions {
+interface HistoryOptions {
   target: Target
   /** Whether the model takes cache marks on parts. */
   cacheBreakpoints: boolean

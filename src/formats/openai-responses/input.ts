@@ -12,7 +12,7 @@ import { decodeTools } from './tools.ts'
 import { FORMAT } from './wire.ts'
 
 /** What the `input` of a request holds. */
-export interface Input {
+interface Input {
   /** System and developer messages before anything else. */
   instructions: TextPart[]
   turns: Turn[]

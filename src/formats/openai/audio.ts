@@ -5,7 +5,7 @@ import { asObject, type JsonObject } from '@/json/json.ts'
  * What OpenAI's audio endpoints say of a transcript's usage: tokens or seconds, by the model; one of them is there.
  * https://platform.openai.com/docs/api-reference/audio
  */
-export interface TranscriptUsage {
+interface TranscriptUsage {
   tokens: Usage | undefined
   /** Of sound; begun ones are counted. */
   seconds: number | undefined

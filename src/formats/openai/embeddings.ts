@@ -22,7 +22,7 @@ import {
  */
 
 /** How the caller wants its vectors. */
-export type Encoding = 'float' | 'base64'
+type Encoding = 'float' | 'base64'
 
 const KNOWN = new Set(['model', 'input', 'dimensions', 'encoding_format'])
 

@@ -3,7 +3,7 @@ import type { ClientTool } from '@/generation/tool.ts'
 import { asObject, asString, type JsonObject, type JsonValue } from '@/json/json.ts'
 
 /** What a function must say of itself so that a model can call it. */
-export interface Declaration {
+interface Declaration {
   description: string
   parameters: JsonObject
 }

@@ -5,7 +5,7 @@ import type { HostedTool, Tool, ToolChoice } from '@/generation/tool.ts'
 import { asString } from '@/json/json.ts'
 
 /** The request as the target can serve it, and what it loses by that. */
-export interface KeptTools {
+interface KeptTools {
   request: GenerationRequest
   losses: Loss[]
 }

@@ -6,7 +6,7 @@ import { clientDeclaration } from './client-schemas.ts'
 import { identityKey, type NameRule, type ToolIdentity, ToolNames, type ToolTable } from './names.ts'
 
 /** A request with nothing but plain functions (and what the target may keep), and the way back. */
-export interface LoweredTools {
+interface LoweredTools {
   request: GenerationRequest
   /** What `raiseTools` needs to give the answer's calls their own names and kinds back. */
   table: ToolTable

@@ -23,7 +23,7 @@ export function lockOwn(paths: readonly string[]): { release(): void } {
 }
 
 /** How what others left is read and taken in. */
-export interface Adopter<Item extends { id: string }> {
+interface Adopter<Item extends { id: string }> {
   /** Undefined: the text is none of ours. */
   read(text: string): Item | undefined
   /** Of several records of one exchange it gets the last. What it throws leaves the files where they are. */

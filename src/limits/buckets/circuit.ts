@@ -2,7 +2,7 @@ import type { Clock } from '@/clock/clock.ts'
 import { RedisTimeout } from '@/redis/redis.ts'
 
 /** How Redis is asked whether it is back, and who is told that it is gone or back. */
-export interface CircuitOptions {
+interface CircuitOptions {
   clock: Clock
   /** Resolves if Redis does its work again. */
   probe: () => Promise<unknown>

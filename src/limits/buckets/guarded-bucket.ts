@@ -4,7 +4,7 @@ import { Circuit } from './circuit.ts'
 import { RedisBuckets } from './token-bucket.ts'
 
 /** `onLost` and `onBack` take turns; both are called once Redis has been given up, or taken back. */
-export interface GuardOptions {
+interface GuardOptions {
   redis: RedisConnection
   clock: Clock
   namespace: string

@@ -16,7 +16,7 @@ import source from './token-bucket.lua' with { type: 'text' }
 const SCRIPT = redisScript(source)
 
 /** What a bucket moved by without Redis, and where it is empty. */
-export interface Move extends Delta {
+interface Move extends Delta {
   readonly burstUs: number
 }
 

@@ -10,7 +10,7 @@ import { CATALOG_TOPIC, loadCatalog } from './store.ts'
 const RELOAD_MS = 30_000
 
 /** What the catalog is read with. */
-export interface LiveCatalogOptions {
+interface LiveCatalogOptions {
   db: Database
   secretBox: SecretBox
   clock: Clock

@@ -8,13 +8,13 @@ import { readScheduled, type StoredPrice, versionsTo, writeVersions } from './pr
 import type { StoredModel } from './store.ts'
 
 /** What is to be written, and what the operator should look at. */
-export interface PriceReview {
+interface PriceReview {
   models: readonly ModelEntry[]
   jumps: readonly PriceJump[]
 }
 
 /** What prices are reviewed and written against. */
-export interface PriceState {
+interface PriceState {
   /** The prices in force, by model. */
   current: ReadonlyMap<string, StoredPrice>
   /** Whose word the new ones are. */

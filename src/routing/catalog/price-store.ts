@@ -43,7 +43,7 @@ export async function readClock(rows: Rows): Promise<Date> {
 }
 
 /** A version that is not in force yet. */
-export interface ScheduledPrice {
+interface ScheduledPrice {
   from: Date
   rates: Rates | undefined
 }
@@ -65,7 +65,7 @@ export async function readScheduled(rows: Rows): Promise<Map<string, ScheduledPr
 }
 
 /** A version that is to be added. */
-export type NewVersion = typeof priceVersion.$inferInsert
+type NewVersion = typeof priceVersion.$inferInsert
 
 /**
  * The versions by which a model's rates become those of a plan: one for now, where those in force are others, and those

@@ -33,7 +33,7 @@ export interface ChannelHealth {
 }
 
 /** What the health of channels is judged with. */
-export interface HealthOptions {
+interface HealthOptions {
   clock: Pick<Clock, 'now' | 'elapsed'>
   /** Numbers in [0, 1). */
   random: () => number

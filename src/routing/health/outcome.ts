@@ -29,7 +29,7 @@ export function outcomeOf(error: GatewayError): Outcome {
 }
 
 /** What an outcome says of each. */
-export interface Signals {
+interface Signals {
   readonly channel: Signal
   readonly key: Signal
   readonly model: Signal

@@ -5,7 +5,7 @@ import type { Cause } from './breaker.ts'
 import type { BreakerOpening, HealthSharing } from './sharing.ts'
 
 /** By which Redis processes tell one another, and under which names. */
-export interface RedisSharingOptions {
+interface RedisSharingOptions {
   url: string
   /** Where openings are published from. */
   redis: RedisConnection
@@ -18,7 +18,7 @@ export interface RedisSharingOptions {
 }
 
 /** The openings of all processes on one Redis. */
-export interface RedisSharing extends HealthSharing {
+interface RedisSharing extends HealthSharing {
   /** Resolves once the openings of others arrive. */
   listening: Promise<void>
 }

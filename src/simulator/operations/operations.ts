@@ -13,7 +13,7 @@ import type { OperationRoute } from './route.ts'
 import { createVideoJobs, geminiOperation, isDone, openaiVideo, type VideoJob } from './video-jobs.ts'
 
 /** One request that is no conversation, and what its answer is made of. */
-export interface OperationContext {
+interface OperationContext {
   route: OperationRoute
   fields: OperationFields
   seed: string

@@ -8,7 +8,7 @@ export interface OperationRoute {
 }
 
 /** All that can be asked for beside conversations, at both vendors. */
-export type OperationAction =
+type OperationAction =
   | 'embeddings'
   | 'images'
   | 'image-variation'

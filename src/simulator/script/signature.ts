@@ -1,7 +1,7 @@
 import type { Format } from '@/generation/format.ts'
 
 /** What a signature is found to be when a client sends it back. */
-export type SignatureCheck = 'valid' | 'foreign' | 'altered'
+type SignatureCheck = 'valid' | 'foreign' | 'altered'
 
 /** Vendors bind a signature to themselves; OpenAI's and Anthropic's real ones start so, too. */
 const PREFIX: Partial<Record<Format, string>> = {

@@ -27,7 +27,7 @@ export interface Steering {
 }
 
 /** What an answer is made of; each is a word of the model's name. */
-export type Answer = 'echo' | 'tool' | 'parallel' | 'image' | 'refuse' | 'filter' | 'long' | 'json'
+type Answer = 'echo' | 'tool' | 'parallel' | 'image' | 'refuse' | 'filter' | 'long' | 'json'
 
 /** Model names for the lists; the numbers are examples. */
 export const MODEL_NAMES = [

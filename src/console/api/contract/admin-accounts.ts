@@ -28,7 +28,7 @@ import {
 } from './words.ts'
 
 /** An account as administrators see it. */
-export const account = closed({
+const account = closed({
   id,
   email: Type.String(),
   status: accountStatus,

@@ -40,7 +40,7 @@ const breaker = closed({
 })
 
 /** A channel with its pool of keys and how it does. */
-export const channel = closed({
+const channel = closed({
   name: Type.String(),
   format,
   base_url: Type.String(),
@@ -104,7 +104,7 @@ const route = closed({
 })
 
 /** A model with its routes and the prices in force. */
-export const model = closed({
+const model = closed({
   id: Type.String(),
   aliases: Type.Array(Type.String()),
   display_name: Type.String(),
@@ -153,7 +153,7 @@ const byModel = closed({ id: name })
 const jump = closed({ model: Type.String(), rate: Type.String(), from: Type.String(), to: Type.String() })
 
 /** What a model cost from a moment on. */
-export const priceVersion = closed({
+const priceVersion = closed({
   version: Type.String(),
   /** Null: from here on it is unpriced. */
   prices: nullable(prices),

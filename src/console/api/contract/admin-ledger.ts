@@ -3,7 +3,7 @@ import { contracts } from './route.ts'
 import { amount, closed, id, moment, money, nullable, oneOf, page, paging, uuid, when } from './words.ts'
 
 /** A code that gives credit; the code itself is shown once, when it is made. */
-export const redeemCode = closed({
+const redeemCode = closed({
   /** The first characters of its hash: tells codes apart, redeems nothing. */
   id: Type.String(),
   amount: money,
@@ -17,7 +17,7 @@ export const redeemCode = closed({
 export type RedeemCode = Static<typeof redeemCode>
 
 /** An audit of the ledger and what each of its checks found. */
-export const auditRun = closed({
+const auditRun = closed({
   at: moment,
   /** Null: by the clock. */
   by: nullable(Type.String()),
@@ -89,7 +89,7 @@ const systemHealth = closed({
 export type SystemHealth = Static<typeof systemHealth>
 
 /** One administrative act. */
-export const act = closed({
+const act = closed({
   id,
   at: moment,
   /** Whose; null: the command line, or the printed link. */

@@ -17,7 +17,7 @@ import {
 } from './words.ts'
 
 /** A user as administrators see it. */
-export const consoleUser = closed({
+const consoleUser = closed({
   ...user.properties,
   email: Type.String(),
   status: oneOf(['active', 'disabled']),

@@ -20,7 +20,7 @@ export const entry = closed({
 export type Entry = Static<typeof entry>
 
 /** A month of an account (UTC): what it began with, what moved, what it ended with. */
-export const statement = closed({
+const statement = closed({
   /** `2026-11`, of UTC. */
   month: Type.String(),
   opening: money,

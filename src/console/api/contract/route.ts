@@ -68,7 +68,7 @@ export type Input<Route extends RouteContract> = (Route['params'] extends TSchem
 export type Output<Route extends RouteContract> = Static<Route['response']>
 
 /** Every failure of the API, whatever its status. */
-export const failure = Type.Object({
+const failure = Type.Object({
   error: Type.Object({
     code: Type.Union([
       /** 400: `field` says which. */

@@ -29,7 +29,7 @@ export const user = closed({
 export type User = Static<typeof user>
 
 /** What the page has to know before anybody signs in. */
-export const deployment = closed({
+const deployment = closed({
   user: nullable(user),
   /** Whether visitors may make an account. */
   signup: Type.Boolean(),

@@ -17,7 +17,7 @@ const limitReading = closed({
 export type LimitReading = Static<typeof limitReading>
 
 /** A holder's balance, spending and limits at one look. */
-export const overview = closed({
+const overview = closed({
   account_id: id,
   email: Type.String(),
   status: accountStatus,

@@ -3,7 +3,7 @@ import { beginCall } from './calls.ts'
 import { failureOf } from './failure.ts'
 
 /** `METHOD /path` of a route of the console's API, as its contract names it. */
-export type RouteName = keyof ConsoleApi
+type RouteName = keyof ConsoleApi
 
 interface Call<Name extends RouteName> {
   name: Name

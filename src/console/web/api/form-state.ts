@@ -2,7 +2,7 @@ import { useCallback, useState } from 'preact/hooks'
 import { type Action, useAction } from './action.ts'
 
 /** What is typed into the fields of a form, and how some of it changes. */
-export function useTexts<Texts>(initial: Texts): [Texts, (changes: Partial<Texts>) => void] {
+function useTexts<Texts>(initial: Texts): [Texts, (changes: Partial<Texts>) => void] {
   const [texts, setTexts] = useState(initial)
   const change = useCallback((changes: Partial<Texts>) => setTexts(last => ({ ...last, ...changes })), [])
   return [texts, change]

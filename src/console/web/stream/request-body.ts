@@ -1,7 +1,7 @@
 import type { PlaygroundSurface } from './answer-text.ts'
 
 /** What somebody asks in the playground. */
-export interface Prompt {
+interface Prompt {
   model: string
   system: string
   message: string
