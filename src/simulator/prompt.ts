@@ -41,7 +41,7 @@ export interface Segment {
 export interface OfferedTool {
   name: string
   /** The group that Responses' namespace tools live in. */
-  namespace: string | undefined
+  namespace?: string | undefined
   /** `custom` takes free text instead of JSON. */
   kind: 'function' | 'custom'
   /** JSON Schema of the input; types may be in capitals (Gemini). */

@@ -88,7 +88,6 @@ function readTool(tool: JsonObject, param: string): OfferedTool {
     const custom = requireObject(tool['custom'], `${param}.custom`)
     return {
       name: requireOpenaiName(custom['name'], `${param}.custom.name`),
-      namespace: undefined,
       kind: 'custom',
       schema: {},
     }
@@ -101,7 +100,7 @@ function readTool(tool: JsonObject, param: string): OfferedTool {
     )
   }
   const definition = requireObject(tool['function'], `${param}.function`)
-  return { ...readFunction(definition, `${param}.function`), namespace: undefined, kind: 'function' }
+  return { ...readFunction(definition, `${param}.function`), kind: 'function' }
 }
 
 function readToolChoice(body: JsonObject, tools: OfferedTool[]): ToolChoice {

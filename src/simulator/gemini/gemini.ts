@@ -229,27 +229,18 @@ function geminiErrorBody(failure: Failure): JsonObject {
   return { error: details.length === 0 ? error : { ...error, details } }
 }
 
+const STATUS_NAMES: Readonly<Record<number, string>> = {
+  401: 'UNAUTHENTICATED',
+  403: 'PERMISSION_DENIED',
+  404: 'NOT_FOUND',
+  409: 'ABORTED',
+  429: 'RESOURCE_EXHAUSTED',
+  499: 'CANCELLED',
+  501: 'UNIMPLEMENTED',
+  503: 'UNAVAILABLE',
+  504: 'DEADLINE_EXCEEDED',
+}
+
 function statusName(status: number): string {
-  switch (status) {
-    case 401:
-      return 'UNAUTHENTICATED'
-    case 403:
-      return 'PERMISSION_DENIED'
-    case 404:
-      return 'NOT_FOUND'
-    case 409:
-      return 'ABORTED'
-    case 429:
-      return 'RESOURCE_EXHAUSTED'
-    case 499:
-      return 'CANCELLED'
-    case 501:
-      return 'UNIMPLEMENTED'
-    case 503:
-      return 'UNAVAILABLE'
-    case 504:
-      return 'DEADLINE_EXCEEDED'
-    default:
-      return status >= 500 ? 'INTERNAL' : 'INVALID_ARGUMENT'
-  }
+  return STATUS_NAMES[status] ?? (status >= 500 ? 'INTERNAL' : 'INVALID_ARGUMENT')
 }

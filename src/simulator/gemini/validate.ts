@@ -78,7 +78,6 @@ function readDeclaration(declaration: JsonObject, path: string): OfferedTool {
   }
   return {
     name,
-    namespace: undefined,
     kind: 'function',
     schema: asObject(parameters) ?? asObject(parametersJsonSchema) ?? {},
   }

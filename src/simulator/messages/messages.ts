@@ -252,28 +252,19 @@ function messagesErrorBody(failure: Failure, seed: string): Event {
   }
 }
 
+const ERROR_TYPES: Readonly<Record<number, string>> = {
+  401: 'authentication_error',
+  402: 'billing_error',
+  403: 'permission_error',
+  404: 'not_found_error',
+  409: 'conflict_error',
+  413: 'request_too_large',
+  429: 'rate_limit_error',
+  503: 'overloaded_error',
+  504: 'timeout_error',
+  529: 'overloaded_error',
+}
+
 function errorType(status: number): string {
-  switch (status) {
-    case 401:
-      return 'authentication_error'
-    case 402:
-      return 'billing_error'
-    case 403:
-      return 'permission_error'
-    case 404:
-      return 'not_found_error'
-    case 409:
-      return 'conflict_error'
-    case 413:
-      return 'request_too_large'
-    case 429:
-      return 'rate_limit_error'
-    case 503:
-    case 529:
-      return 'overloaded_error'
-    case 504:
-      return 'timeout_error'
-    default:
-      return status >= 500 ? 'api_error' : 'invalid_request_error'
-  }
+  return ERROR_TYPES[status] ?? (status >= 500 ? 'api_error' : 'invalid_request_error')
 }

@@ -122,7 +122,7 @@ function readTool(tool: JsonObject, path: string): OfferedTool {
   const schema = requireField(asObject(tool['input_schema']), `${path}.input_schema`)
   if (schema['type'] === undefined) refuse(`${path}.input_schema.type: Field required`)
   if (schema['type'] !== 'object') refuse(`${path}.input_schema.type: Input should be 'object'`)
-  return { name, namespace: undefined, kind: 'function', schema }
+  return { name, kind: 'function', schema }
 }
 
 function readToolChoice(body: JsonObject, prompt: Prompt, thinks: boolean): ToolChoice {

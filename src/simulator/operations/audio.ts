@@ -2,7 +2,6 @@ import type { JsonObject } from '@/json/json.ts'
 import { words } from '@/simulator/script/words.ts'
 import { refuseType, requireString } from '@/simulator/validate.ts'
 import { eventStream, json, type OperationAnswer, tokensOf } from './answer.ts'
-import { bytesOf } from './base64.ts'
 import type { OperationFields } from './fields.ts'
 
 /** The same silence for every text. */
@@ -64,4 +63,4 @@ export function transcription({ body, file }: OperationFields): OperationAnswer 
 }
 
 /** A WAV file of one silent sample. */
-const SILENCE = bytesOf('UklGRiYAAABXQVZFZm10IBAAAAABAAEAQB8AAIA+AAACABAAZGF0YQIAAAAAAA==')
+const SILENCE = Uint8Array.fromBase64('UklGRiYAAABXQVZFZm10IBAAAAABAAEAQB8AAIA+AAACABAAZGF0YQIAAAAAAA==')

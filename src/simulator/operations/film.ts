@@ -1,5 +1,3 @@
-import { bytesOf } from './base64.ts'
-
 /** The bytes of a video, made when they are read. */
 export interface Film {
   /** How many. */
@@ -9,7 +7,7 @@ export interface Film {
 }
 
 /** The first box of an MP4 file: enough for whoever looks at the type. */
-const SMALL = bytesOf('AAAAGGZ0eXBpc29tAAACAGlzb21tcDQx')
+const SMALL = Uint8Array.fromBase64('AAAAGGZ0eXBpc29tAAACAGlzb21tcDQx')
 
 /** A film that is no more than its first box. */
 export function smallFilm(): Film {

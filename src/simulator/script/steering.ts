@@ -54,81 +54,66 @@ export const MODEL_NAMES = [
 
 /** Reads the last `/` segment of a model id; undefined when the simulator does not know a word of it. */
 export function readSteering(model: string): Steering | undefined {
-  const steering: Steering = {
-    answer: 'echo',
-    reasons: false,
-    length: 0,
-    slowMs: 0,
-    paceMs: 0,
-    cutAfter: undefined,
-    splitBytes: undefined,
-    errorStatus: undefined,
-    errorAt: undefined,
-    reportsUsage: true,
-    garbage: false,
-    hangs: false,
-  }
   const name = model.slice(model.lastIndexOf('/') + 1)
-  return name.split('+').every(word => applyWord(steering, word)) ? steering : undefined
-}
-
-function applyWord(steering: Steering, word: string): boolean {
-  const numbered = /^(long|slow|pace|cut|split|error)-(\d{1,9})$/.exec(word)
-  if (numbered !== null) return applyNumber(steering, numbered[1] ?? '', Number(numbered[2]))
-  switch (word) {
-    case 'echo':
-      return true
-    case 'tool':
-    case 'parallel':
-    case 'image':
-    case 'refuse':
-    case 'filter':
-    case 'json':
-      steering.answer = word
-      return true
-    case 'reason':
-      steering.reasons = true
-      return true
-    case 'error-first':
-      steering.errorAt = 'first'
-      return true
-    case 'error-midstream':
-      steering.errorAt = 'midstream'
-      return true
-    case 'nousage':
-      steering.reportsUsage = false
-      return true
-    case 'garbage':
-      steering.garbage = true
-      return true
-    case 'hang':
-      steering.hangs = true
-      return true
-    default:
-      return false
+  let steering = PLAIN
+  for (const word of name.split('+')) {
+    const asked = askedBy(word)
+    if (asked === undefined) return undefined
+    steering = { ...steering, ...asked }
   }
+  return steering
 }
 
-function applyNumber(steering: Steering, word: string, value: number): boolean {
-  switch (word) {
+/** What no word asks to be otherwise. */
+const PLAIN: Steering = {
+  answer: 'echo',
+  reasons: false,
+  length: 0,
+  slowMs: 0,
+  paceMs: 0,
+  cutAfter: undefined,
+  splitBytes: undefined,
+  errorStatus: undefined,
+  errorAt: undefined,
+  reportsUsage: true,
+  garbage: false,
+  hangs: false,
+}
+
+const WORDS: ReadonlyMap<string, Partial<Steering>> = new Map<string, Partial<Steering>>([
+  ['echo', {}],
+  ['tool', { answer: 'tool' }],
+  ['parallel', { answer: 'parallel' }],
+  ['image', { answer: 'image' }],
+  ['refuse', { answer: 'refuse' }],
+  ['filter', { answer: 'filter' }],
+  ['json', { answer: 'json' }],
+  ['reason', { reasons: true }],
+  ['error-first', { errorAt: 'first' }],
+  ['error-midstream', { errorAt: 'midstream' }],
+  ['nousage', { reportsUsage: false }],
+  ['garbage', { garbage: true }],
+  ['hang', { hangs: true }],
+])
+
+/** Undefined: no word of the simulator's. */
+function askedBy(word: string): Partial<Steering> | undefined {
+  const [, name, digits] = /^(long|slow|pace|cut|split|error)-(\d{1,9})$/.exec(word) ?? []
+  const number = Number(digits)
+  switch (name) {
     case 'long':
-      steering.answer = 'long'
-      steering.length = value
-      return true
+      return { answer: 'long', length: number }
     case 'slow':
-      steering.slowMs = value
-      return true
+      return { slowMs: number }
     case 'pace':
-      steering.paceMs = value
-      return true
+      return { paceMs: number }
     case 'cut':
-      steering.cutAfter = value
-      return true
+      return { cutAfter: number }
     case 'split':
-      steering.splitBytes = Math.max(1, value)
-      return true
+      return { splitBytes: Math.max(1, number) }
+    case 'error':
+      return number >= 400 && number <= 599 ? { errorStatus: number } : undefined
     default:
-      steering.errorStatus = value
-      return value >= 400 && value <= 599
+      return WORDS.get(word)
   }
 }
