@@ -509,7 +509,7 @@ describe('a conversation as clients bring it back loses nothing that they did no
   })
 
   test('of Messages', () => {
-    const text = { type: 'text', text: 'a', citations: null }
+    const texts = [null, []].map(citations => ({ type: 'text', text: 'a', citations }))
     const result = {
       type: 'tool_result',
       tool_use_id: 'c',
@@ -520,7 +520,7 @@ describe('a conversation as clients bring it back loses nothing that they did no
       max_tokens: 90,
       messages: [
         { role: 'user', content: 'hi' },
-        { role: 'assistant', content: [text, { ...use, caller: { type: 'direct' } }] },
+        { role: 'assistant', content: [...texts, { ...use, caller: { type: 'direct' } }] },
         { role: 'user', content: [result] },
       ],
     }

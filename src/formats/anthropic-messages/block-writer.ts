@@ -8,7 +8,7 @@ import { isJsonObject, type JsonObject } from '@/json/json.ts'
 import { encodeCitation } from './citation.ts'
 import type { Written } from './finish.ts'
 import { CALL_ID } from './part-encode.ts'
-import { DIRECT_CALLER, replySignature, type ThoughtDisplay } from './reply.ts'
+import { DIRECT_CALLER, NO_CITATIONS, replySignature, type ThoughtDisplay } from './reply.ts'
 import { FORMAT } from './wire.ts'
 
 type Emit = (text: string) => void
@@ -88,7 +88,7 @@ export class BlockWriter {
       case 'media':
         if (event.media.signature !== undefined) this.#signatureBefore(event.media.signature, emit)
         return this.#whole(
-          { type: 'text', text: '', citations: null },
+          { type: 'text', text: '', ...NO_CITATIONS },
           { type: 'text_delta', text: mediaWords(event.media) },
           emit,
         )
@@ -269,5 +269,5 @@ const PIECES = {
   tool: '"type":"input_json_delta","partial_json":',
 } as const
 
-const TEXT_BLOCK = '{"type":"text","text":"","citations":null}'
+const TEXT_BLOCK = '{"type":"text","text":"","citations":[]}'
 const THINKING_BLOCK = '{"type":"thinking","thinking":"","signature":""}'

@@ -20,6 +20,9 @@ export const REPLY_NULLS = { container: null, diagnostics: null } as const
 /** Whose call a tool call is, which the SDKs' types promise: the model's own, and no code's that it runs. */
 export const DIRECT_CALLER = { caller: { type: 'direct' } } as const
 
+/** That a text has no sources: the SDKs' types promise a list or null, and the AI SDK up to version 6 refuses null. */
+export const NO_CITATIONS = { citations: [] }
+
 /**
  * How thoughts are shown: not at all when the caller switched thinking off, `sealed` (empty, with their signature)
  * when it asked for `display: "omitted"`.

@@ -13,7 +13,7 @@ import { closeBlock, openBlock } from './block-reader.ts'
 import { encodeCitation } from './citation.ts'
 import { decodeFinish, encodeFinish, type Written } from './finish.ts'
 import { CALL_ID } from './part-encode.ts'
-import { DIRECT_CALLER, REPLY_NULLS, replyId, replySignature, thoughtDisplay } from './reply.ts'
+import { DIRECT_CALLER, NO_CITATIONS, REPLY_NULLS, replyId, replySignature, thoughtDisplay } from './reply.ts'
 import { encodeMessageUsage, readUsage, tierIn } from './usage.ts'
 import { FORMAT } from './wire.ts'
 
@@ -91,13 +91,13 @@ function encodeAnswerPart(part: Part, context: ReplyContext): JsonObject[] {
     case 'text':
       return encodeText(part)
     case 'refusal':
-      return part.text.trim() === '' ? [] : [{ type: 'text', text: part.text, citations: null }]
+      return part.text.trim() === '' ? [] : [{ type: 'text', text: part.text, ...NO_CITATIONS }]
     case 'reasoning':
       return encodeThought(part, context)
     case 'tool-call':
       return [...signatureBefore(part, context), encodeToolUse(part)]
     case 'media':
-      return [...signatureBefore(part, context), { type: 'text', text: mediaWords(part), citations: null }]
+      return [...signatureBefore(part, context), { type: 'text', text: mediaWords(part), ...NO_CITATIONS }]
     case 'opaque':
       return part.format === FORMAT && isJsonObject(part.value) ? [part.value] : []
     case 'tool-result':
@@ -110,7 +110,7 @@ function encodeAnswerPart(part: Part, context: ReplyContext): JsonObject[] {
 function encodeText(part: TextPart): JsonObject[] {
   const citations = part.citations.map(encodeCitation).filter(citation => citation !== undefined)
   if (part.text.trim() === '' && citations.length === 0) return []
-  return [{ type: 'text', text: part.text, citations: citations.length > 0 ? citations : null }]
+  return [{ type: 'text', text: part.text, citations }]
 }
 
 function encodeThought(part: ReasoningPart, context: ReplyContext): JsonObject[] {

@@ -114,7 +114,7 @@ function createBlocks(exchange: Exchange): { push(step: Step): Event[] } {
       case 'text':
       case 'refusal':
         return [
-          ...start('text', { type: 'text', text: '', citations: null }),
+          ...start('text', { type: 'text', text: '', citations: [] }),
           delta({ type: 'text_delta', text: step.text }),
         ]
       case 'call-start': {
@@ -134,7 +134,7 @@ function createBlocks(exchange: Exchange): { push(step: Step): Event[] } {
         return close()
       case 'image':
         return [
-          ...start('text', { type: 'text', text: '', citations: null }),
+          ...start('text', { type: 'text', text: '', citations: [] }),
           delta({ type: 'text_delta', text: IMAGE_TEXT }),
         ]
       default:
@@ -159,7 +159,7 @@ function wholeMessages(exchange: Exchange): JsonObject {
     })
   }
   const text = answer.textTokens.join('') + answer.refusal + (answer.hasImage ? IMAGE_TEXT : '')
-  if (text !== '') content.push({ type: 'text', text, citations: null })
+  if (text !== '') content.push({ type: 'text', text, citations: [] })
   for (const [call, { tool, input }] of answer.calls.entries()) {
     content.push({
       type: 'tool_use',

@@ -206,7 +206,7 @@ describe('whole answers', () => {
       type: 'message',
       role: 'assistant',
       model: 'the-model',
-      content: [{ type: 'text', text: 'a', citations: null }],
+      content: [{ type: 'text', text: 'a', citations: [] }],
       stop_reason: 'end_turn',
       stop_sequence: null,
       stop_details: null,

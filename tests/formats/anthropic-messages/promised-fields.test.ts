@@ -14,7 +14,7 @@ import type { ReplyContext } from '@/formats/codec.ts'
 import { textPart } from '@/generation/part.ts'
 import { replay } from '@/generation/replay.ts'
 import type { GenerationResponse } from '@/generation/response.ts'
-import { asObject, type JsonValue } from '@/json/json.ts'
+import { asArray, asObject, type JsonValue } from '@/json/json.ts'
 
 /** The names that the SDK's types promise; the type checker names one that is missing. */
 type Promised<T> = Record<{ [K in keyof T]-?: undefined extends T[K] ? never : K }[keyof T], true>
@@ -112,6 +112,12 @@ test('a streamed answer has every field that the official SDK promises', () => {
   const [end] = events.filter(event => event['type'] === 'message_delta')
   expectFields(end?.['delta'], DELTA)
   expectFields(end?.['usage'], DELTA_USAGE)
+})
+
+/** The AI SDK, up to its version 6, refuses null there, and with it the whole answer. */
+test('a text without sources has an empty list of them', () => {
+  const { content } = encodeResponse(ANSWER, CONTEXT)
+  expect(asArray(content)[0]).toEqual({ type: 'text', text: 'Let me look.', citations: [] })
 })
 
 function expectFields(value: JsonValue | undefined, fields: Readonly<Record<string, true>>): void {

@@ -34,7 +34,7 @@ describe('grammar', () => {
     expect(written([START, ...textEvents(0, 'Hi', ' "there"\n'), finish()])).toBe(
       [
         `event: message_start\ndata: {"type":"message_start","message":{"id":"msg_${REQUEST_ID.replaceAll('-', '')}","type":"message","role":"assistant","model":"the-model","content":[],"stop_reason":null,"stop_sequence":null,"stop_details":null,"container":null,"diagnostics":null,"usage":{"input_tokens":17,"cache_creation_input_tokens":0,"cache_read_input_tokens":0,"cache_creation":{"ephemeral_5m_input_tokens":0,"ephemeral_1h_input_tokens":0},"output_tokens":0,"output_tokens_details":null,"server_tool_use":null,"inference_geo":null,"speed":null,"service_tier":null}}}`,
-        'event: content_block_start\ndata: {"type":"content_block_start","index":0,"content_block":{"type":"text","text":"","citations":null}}',
+        'event: content_block_start\ndata: {"type":"content_block_start","index":0,"content_block":{"type":"text","text":"","citations":[]}}',
         'event: content_block_delta\ndata: {"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"Hi"}}',
         'event: content_block_delta\ndata: {"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":" \\"there\\"\\n"}}',
         'event: content_block_stop\ndata: {"type":"content_block_stop","index":0}',
@@ -274,7 +274,7 @@ describe('thoughts', () => {
       reasoning: { effort: 'none', budgetTokens: undefined, summary: undefined },
     })
     expect(blocks(reasoningEvents(0, ['hm'], foreign), context)).toEqual([
-      { type: 'text', text: '', citations: null },
+      { type: 'text', text: '', citations: [] },
     ])
   })
 
@@ -390,7 +390,7 @@ test('white space alone is no text, and none is lost before words: streamed as w
   ]
   const content = [
     { type: 'tool_use', id: 'call_1', name: 'f', input: {}, caller: { type: 'direct' } },
-    { type: 'text', text: ' \nword ', citations: null },
+    { type: 'text', text: ' \nword ', citations: [] },
   ]
   expect((await accumulate(written(events))).content).toMatchObject(content)
   expect(anthropicMessages.encodeResponse(collect(events), replyContext())['content']).toEqual(content)
