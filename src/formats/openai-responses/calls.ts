@@ -122,8 +122,10 @@ function shellAction(input: string): JsonObject {
 
 function patchOperation(input: string): JsonObject {
   const given = parseObject(input)
-  if (given !== undefined) return asObject(given['operation']) ?? given
-  return { type: 'update_file', path: '', diff: input }
+  if (given === undefined) return { type: 'update_file', path: '', diff: input }
+  const operation = asObject(given['operation']) ?? given
+  // A model may say nothing of what an empty file holds; SDKs refuse the whole answer where the diff is missing.
+  return operation['type'] === 'delete_file' ? operation : { ...operation, diff: operation['diff'] ?? '' }
 }
 
 function computerActions(input: string): JsonObject {

@@ -99,6 +99,11 @@ test.each<[ToolCallKind, string, JsonObject]>([
     '{"operation":{"type":"delete_file","path":"a"}}',
     { operation: { type: 'delete_file', path: 'a' } },
   ],
+  [
+    'apply_patch',
+    '{"type":"create_file","path":"a"}',
+    { operation: { type: 'create_file', path: 'a', diff: '' } },
+  ],
   ['apply_patch', '@@', { operation: { type: 'update_file', diff: '@@' } }],
   ['computer', '{"type":"screenshot"}', { action: { type: 'screenshot' }, pending_safety_checks: [] }],
   ['computer', '{"actions":[{"type":"wait"}]}', { actions: [{ type: 'wait' }] }],
