@@ -51,6 +51,8 @@ export class CandidateEncoder {
   #hasRefused = false
   /** The message has one place for those of its texts, and SDKs join what comes there twice. */
   #textSignature: Signature | undefined
+  /** Told all at once, at the end: of annotations that come twice OpenAI's SDKs keep the last ones or fail. */
+  readonly #annotations: JsonObject[] = []
   #contentLength = 0
   #reasoningLength = 0
   #signed = 0
@@ -94,7 +96,7 @@ export class CandidateEncoder {
         this.#texts[event.block] = { offset: this.#contentLength, length: 0, held: '' }
         return
       case 'text-citation':
-        return this.#cite(event, emit)
+        return this.#cite(event)
       case 'text-end':
         this.#flush(this.#texts[event.block], this.#content, emit)
         this.#written[event.block] = this.#texts[event.block]
@@ -187,6 +189,7 @@ export class CandidateEncoder {
     if (finish.reason === 'refusal' && finish.message !== undefined && !this.#hasRefused) {
       this.#delta({ refusal: finish.message }, emit)
     }
+    if (this.#annotations.length > 0) this.#delta({ annotations: this.#annotations }, emit)
     if (this.#textSignature !== undefined) this.#delta(replySignatureField(this.#textSignature), emit)
     const facts = { calls: this.#calls.any, usable: this.#calls.usable, refused: this.#hasRefused }
     emit(this.#chunks.last(this.#index, encodeFinish(finish.reason, facts, this.#calls.isLegacy)))
@@ -222,11 +225,11 @@ export class CandidateEncoder {
     open.held = ''
   }
 
-  #cite(event: EventOf<'text-citation'>, emit: Emit): void {
+  #cite(event: EventOf<'text-citation'>): void {
     const open = this.#texts[event.block] ?? this.#written[event.block]
     if (open === undefined) return
     const annotation = encodeAnnotation(event.citation, open.offset, open.length)
-    if (annotation !== undefined) this.#delta({ annotations: [annotation] }, emit)
+    if (annotation !== undefined) this.#annotations.push(annotation)
   }
 
   #paragraph(block: number, emit: Emit): void {

@@ -378,6 +378,29 @@ describe('the other parts', () => {
     ])
   })
 
+  test("annotations come in one delta, since OpenAI's SDKs keep the last one's or fail", () => {
+    const cited = (block: number, url: string): GenerationEvent[] => [
+      { type: 'text-start', block, candidate: 0 },
+      { type: 'text-delta', block, text: 'ab' },
+      {
+        type: 'text-citation',
+        block,
+        citation: { url, title: 'E', citedText: undefined, start: 0, end: 2, wire: undefined },
+      },
+      { type: 'text-end', block, signature: undefined },
+    ]
+    const stream = encodeEvents([START, ...cited(0, 'https://a.com'), ...cited(1, 'https://b.com'), finish()])
+    const told = deltasOf(stream).filter(delta => delta['annotations'] !== undefined)
+    expect(told).toMatchObject([
+      {
+        annotations: [
+          { url_citation: { url: 'https://a.com', start_index: 0 } },
+          { url_citation: { url: 'https://b.com', start_index: 2 } },
+        ],
+      },
+    ])
+  })
+
   test('logprobs come in their place', () => {
     const content = [{ token: 'a', logprob: -1, bytes: [97], top_logprobs: [] }]
     const stream = encodeEvents([
