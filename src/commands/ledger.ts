@@ -92,7 +92,7 @@ An account whose wallet is not what its entries say is suspended.`,
     const sinceCheckpoint = words.flags.has('since-checkpoint')
     const report = await withLedger(io, async db => {
       if (accountId !== undefined) await assertAccount(db, accountId)
-      return audit(db.url, { sinceCheckpoint, by: 'cli', ...(accountId === undefined ? {} : { accountId }) })
+      return audit(db.url, { sinceCheckpoint, by: 'cli', accountId })
     })
     print(io, words.json, rowOf(report), () => describe(report))
     return report.ok ? 0 : 1

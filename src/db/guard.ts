@@ -11,7 +11,7 @@ interface GuardOptions {
   /** Work without any answer for so long, in ms, is on a connection whose network or server is gone. */
   silenceMs: number
   /** The connections were given up: those of other pools lead to the same server. */
-  onRenew?: () => void
+  onRenew?: (() => void) | undefined
 }
 
 /** SQLSTATE of a server that takes no writes: it has become a copy of another, which its address may lead to by now. */

@@ -9,7 +9,7 @@ interface AuditOptions {
   /** Only what came after the last good audit. */
   sinceCheckpoint?: boolean
   /** Only this account; such an audit is not kept in the history. */
-  accountId?: number
+  accountId?: number | undefined
   /** Who asks, for the history; undefined: the clock. */
   by?: string
 }

@@ -100,7 +100,7 @@ export interface LedgerOptions {
   onStop?(stop: Stop): void
   /** The ledger's connections led to a server that is silent or takes no writes, and were given up. */
   onConnectionsLost?(): void
-  timings?: Partial<LedgerTimings>
+  timings?: Partial<LedgerTimings> | undefined
 }
 
 /** Registers this process, begins to post what dead ones left in their journals, and the upkeep. */

@@ -30,10 +30,6 @@ export function openPool(
     statementTimeoutMs: timings.statementTimeoutMs,
   })
   const store = ledgerStore(database)
-  const guard = guardOf(database, {
-    clock,
-    silenceMs: timings.connectionTimeoutMs,
-    ...(onRenew === undefined ? {} : { onRenew }),
-  })
+  const guard = guardOf(database, { clock, silenceMs: timings.connectionTimeoutMs, onRenew })
   return { store, guard: act => guard(() => act(store)), close: () => database.close() }
 }

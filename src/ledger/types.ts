@@ -107,7 +107,7 @@ export interface Posting {
   /** When what is left of this credit is taken away. */
   expiresAt?: Date | undefined
   /** An id from outside, under which this is posted once, whatever `id` says. */
-  idempotency?: { scope: string; key: string }
+  idempotency?: { scope: string; key: string } | undefined
 }
 
 /** What became of an entry without a hold. */

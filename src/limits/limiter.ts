@@ -42,7 +42,7 @@ export interface LimiterOptions {
   /** `limits.on_redis_down`; `share` unless said otherwise. */
   onRedisDown?: () => OnRedisDown
   /** What every key in Redis starts with. */
-  namespace?: string
+  namespace?: string | undefined
   /** Calls to Redis under way beyond which this process decides by its share. */
   maxInFlight?: number
 }

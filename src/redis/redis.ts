@@ -10,7 +10,7 @@ export interface RedisScript {
 /** How patient callers of a Redis are. */
 export interface RedisConnectOptions {
   /** Most time that a command may take, in ms. One that took longer may still run on the server. */
-  commandTimeoutMs?: number
+  commandTimeoutMs?: number | undefined
   /** Told of each connection failure; ioredis goes on connecting by itself. */
   onError?: (error: Error) => void
 }

@@ -14,7 +14,7 @@ export interface ConversationTraits {
   /** The caller's. */
   format: Format
   /** Others that serve the caller as well, since they stand on the same API; none unless said. */
-  alike?: readonly Format[]
+  alike?: readonly Format[] | undefined
   headers: Headers
   body: JsonObject
   /** What the body's strings stand for, where it is an outline; else they are what they seem. */

@@ -26,7 +26,7 @@ export interface OrderOptions {
   /** The caller's format: an upstream that speaks it comes before one that needs conversion. */
   format: Format
   /** Formats that count as the caller's own. */
-  alike?: readonly Format[]
+  alike?: readonly Format[] | undefined
   /**
    * Draws by weight. The same seed draws the same, so the seed of a conversation keeps it where it is
    * (rendezvous hashing): a candidate that joins takes its share of them, one that leaves gives up its own, and no

@@ -49,7 +49,7 @@ export class Selector {
     const conversation = candidates.length > 1 ? conversationName(traits) : undefined
     const options = {
       format: traits.format,
-      ...(traits.alike === undefined ? {} : { alike: traits.alike }),
+      alike: traits.alike,
       seed: conversation ?? (candidates.length > 1 ? String(random()) : ''),
       preferred: conversation === undefined ? undefined : this.#preferredOf(conversation, traits),
     }

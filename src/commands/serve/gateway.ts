@@ -32,7 +32,7 @@ import { responseStore } from '@/stored-responses/store.ts'
 import type { ApiGateway } from '@/surfaces/api-host.ts'
 import type { Log } from '@/telemetry/log.ts'
 import type { Metrics } from '@/telemetry/metrics.ts'
-import { openSpans, type Spans } from '@/telemetry/spans.ts'
+import { openSpans } from '@/telemetry/spans.ts'
 import { createAddressGuard, usesProxy } from '@/upstream/address-guard.ts'
 import { createUpstreamClient } from '@/upstream/client.ts'
 import { ConnectionPools } from '@/upstream/connection-pools.ts'
@@ -126,7 +126,8 @@ export async function openGateway(options: GatewayOptions, openRequests: () => n
   })
   opened.defer(() => selection.close())
   const responses = keptResponsesOf(options)
-  const spans = await openSpansOf(options)
+  const { otlpEndpoint } = options.settings
+  const spans = otlpEndpoint === undefined ? undefined : await openSpans(otlpEndpoint)
   const load = new Load({
     clock,
     random: options.random,
@@ -257,7 +258,7 @@ function openLedgerOf(options: GatewayOptions, watchdog: Watchdog, store: Exchan
     onStop: stop => watchdog.end(stop),
     onAdopted: signal => store.adopt(signal),
     onConnectionsLost: () => database.renew(),
-    ...(patience === undefined ? {} : { timings: patience.ledger }),
+    timings: patience?.ledger,
   })
 }
 
@@ -265,12 +266,7 @@ function openLimiterOf(
   { clock, ledgerClock, limitsNamespace: namespace, log }: GatewayOptions,
   deployment: Pick<LimiterOptions, 'redis' | 'processes' | 'onRedisDown'>,
 ) {
-  return openLimiter({
-    ...deployment,
-    clock: ledgerClock ?? clock,
-    log,
-    ...(namespace === undefined ? {} : { namespace }),
-  })
+  return openLimiter({ ...deployment, clock: ledgerClock ?? clock, log, namespace })
 }
 
 function keptResponsesOf({ settings, database, secretBox, clock, log }: GatewayOptions): KeptResponses {
@@ -304,14 +300,9 @@ function openRedisOf({ settings: { redisUrl: url }, patience, log }: GatewayOpti
   if (url === undefined) return undefined
   const connection = openRedis(url, {
     onError: error => log.debug({ err: error }, 'redis'),
-    ...(patience === undefined ? {} : { commandTimeoutMs: patience.redisCommandMs }),
+    commandTimeoutMs: patience?.redisCommandMs,
   })
   return { url, connection }
-}
-
-/** Undefined: nobody collects spans. */
-async function openSpansOf({ settings: { otlpEndpoint } }: GatewayOptions): Promise<Spans | undefined> {
-  return otlpEndpoint === undefined ? undefined : openSpans(otlpEndpoint)
 }
 
 /** How long exchanges may take to end whose callers were cut off; longer than a closed upstream is drained. */

@@ -41,13 +41,13 @@ export function openSelection(options: SelectionOptions): Selection {
       url: redis.url,
       redis: redis.connection,
       origin: crypto.randomUUID(),
-      ...(namespace === undefined ? {} : { namespace }),
+      namespace,
       onError: error => log.debug({ err: error }, 'redis'),
     })
   const health = new Health({
     clock,
     random,
-    ...(sharing === undefined ? {} : { sharing }),
+    sharing,
     onOpening: opening => log.warn({ opening }, 'a channel or key is held back'),
   })
   catalog.onReload(next => health.retain(channelsOf(next)))

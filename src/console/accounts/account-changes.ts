@@ -77,7 +77,7 @@ export function postByHand(
       amountNano,
       reason,
       expiresAt,
-      ...(once === undefined ? {} : { idempotency: { scope: `console:${side}:${accountId}`, key: once } }),
+      idempotency: once === undefined ? undefined : { scope: `console:${side}:${accountId}`, key: once },
     })
     const balance = formatMoney(balanceNano)
     const before = { balance: formatMoney(balanceNano - amountNano) }

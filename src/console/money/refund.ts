@@ -39,7 +39,7 @@ export async function refundRequest(
       amountNano,
       ref,
       reason,
-      ...(once === undefined ? {} : { idempotency: { scope: `console:refund:${ref}`, key: once } }),
+      idempotency: once === undefined ? undefined : { scope: `console:refund:${ref}`, key: once },
     })
     const balance = formatMoney(balanceNano)
     const before = { account_id: accountId, balance: formatMoney(balanceNano - amountNano) }

@@ -38,7 +38,7 @@ interface HealthOptions {
   /** Numbers in [0, 1). */
   random: () => number
   /** What other processes see, where there are any. */
-  sharing?: HealthSharing
+  sharing?: HealthSharing | undefined
   /**
    * Told of every opening that this process saw itself, for the log. Not of attempts that only lengthen one: where all
    * channels of a model are down, each of its requests makes such attempts.

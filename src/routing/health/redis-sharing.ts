@@ -12,7 +12,7 @@ interface RedisSharingOptions {
   /** Tells this process's messages from the others'. */
   origin: string
   /** Keeps deployments on one Redis apart. */
-  namespace?: string
+  namespace?: string | undefined
   /** Something was not sent or not received; the next opening may be. */
   onError?: (error: Error) => void
 }
@@ -58,12 +58,11 @@ function writeOpening(
   { channelId, key, model, cause, pauseMs, reason }: BreakerOpening,
   origin: string,
 ): string {
-  const about = key === undefined ? {} : { key: key.id ?? null }
   return JSON.stringify({
     origin,
     channel: channelId,
-    ...about,
-    ...(model === undefined ? {} : { model }),
+    key: key && (key.id ?? null),
+    model,
     cause,
     pauseMs,
     reason: reason.slice(0, MAX_REASON),

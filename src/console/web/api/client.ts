@@ -8,7 +8,7 @@ type RouteName = keyof ConsoleApi
 interface Call<Name extends RouteName> {
   name: Name
   input: ConsoleInput<Name>
-  signal?: AbortSignal
+  signal?: AbortSignal | undefined
 }
 
 /**
@@ -20,7 +20,7 @@ export async function call<Name extends RouteName>(
   input: ConsoleInput<Name>,
   signal?: AbortSignal,
 ): Promise<ConsoleOutput<Name>> {
-  const response = await send({ name, input, ...(signal === undefined ? {} : { signal }) })
+  const response = await send({ name, input, signal })
   const unreadable = async () => {
     throw await failureOf(response)
   }
@@ -51,7 +51,7 @@ async function ask<Name extends RouteName>({ name, input, signal }: Call<Name>):
       ...(body === undefined
         ? {}
         : { headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) }),
-      ...(signal === undefined ? {} : { signal }),
+      signal: signal ?? null,
     })
   } finally {
     end()
