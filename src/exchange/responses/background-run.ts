@@ -1,9 +1,9 @@
 import type { Clock } from '@/clock/clock.ts'
 import { pause } from '@/clock/wait.ts'
-import { type AbruptEnd, abruptEnd } from '@/stored-responses/ended.ts'
 import type { FindEnd, ResponseEnd, ResponseStore } from '@/stored-responses/store.ts'
 import type { StoredEvent } from '@/stored-responses/stored-response.ts'
 import type { Log } from '@/telemetry/log.ts'
+import { type AbruptEnd, abruptEnd } from './abrupt-end.ts'
 
 /** How long the events of a running response gather before they are written. */
 const GATHER_MS = 50

@@ -3,9 +3,9 @@ import { regularly } from '@/clock/regularly.ts'
 import { within } from '@/clock/wait.ts'
 import type { Gateway } from '@/exchange/gateway.ts'
 import type { Compactions } from '@/stored-responses/compaction.ts'
-import { type AbruptEnd, abruptEnd } from '@/stored-responses/ended.ts'
 import type { ResponseStore } from '@/stored-responses/store.ts'
 import type { Log } from '@/telemetry/log.ts'
+import { type AbruptEnd, abruptEnd } from './abrupt-end.ts'
 import { BackgroundRun, CANCELLED } from './background-run.ts'
 
 /** How often a process says that its background responses run, and looks for those of processes that died. */

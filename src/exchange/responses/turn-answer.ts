@@ -4,8 +4,8 @@ import { type JsonEdit, spliceText } from '@/json/splice.ts'
 import { formatEvent } from '@/sse/event.ts'
 import { createSseParser } from '@/sse/parser.ts'
 import { EventSplitter, eachEvent, MAX_EVENT_BYTES } from '@/sse/splitter.ts'
-import { doneItems } from '@/stored-responses/ended.ts'
 import type { StoredEvent } from '@/stored-responses/stored-response.ts'
+import { doneItems } from './abrupt-end.ts'
 import type { Turn } from './turn.ts'
 
 /** Who hears of an answer as it goes to its caller. */

@@ -15,12 +15,16 @@ export function encodeFailure(error: GatewayError, requestId: string): { code: s
   return { code: failureCode(error), message: messageWithId(error, requestId) }
 }
 
-/**
- * What the `error` event says that OpenAI writes before `response.failed`. Its SDKs throw on that, and frameworks that know
- * no `response.failed` take what came before it for the whole answer. Nested in OpenAI's traffic, flat in its types: both.
- */
+/** What the `error` event says before a response has failed. */
 export function encodeErrorFields(error: GatewayError, requestId: string) {
-  const fields = { ...encodeFailure(error, requestId), param: error.param ?? null }
+  return errorFields({ ...encodeFailure(error, requestId), param: error.param ?? null })
+}
+
+/**
+ * The `error` event that OpenAI writes before `response.failed`. Its SDKs throw on that, and frameworks that know no
+ * `response.failed` take what came before it for the whole answer. Nested in OpenAI's traffic, flat in its types: both.
+ */
+export function errorFields(fields: { code: string; message: string; param: string | null }) {
   return { ...fields, error: { type: fields.code, ...fields } }
 }
 

@@ -1,7 +1,8 @@
+import { errorFields } from '@/formats/openai-responses/error.ts'
 import { parseObject } from '@/json/json.ts'
 import { spliceText } from '@/json/splice.ts'
-import type { ResponseEnd } from './store.ts'
-import type { StoredEvent } from './stored-response.ts'
+import type { ResponseEnd } from '@/stored-responses/store.ts'
+import type { StoredEvent } from '@/stored-responses/stored-response.ts'
 
 /** How a response ended that did not come to an end by itself. */
 export interface AbruptEnd {
@@ -40,8 +41,7 @@ function lastEvents(response: string, events: readonly StoredEvent[], { error }:
     data: `{"type":"${type}","sequence_number":${number},"response":${response}}`,
   })
   if (error === null) return [ending('response.incomplete', next)]
-  const fields = { ...error, param: null }
-  const told = { type: 'error', sequence_number: next, ...fields, error: { type: error.code, ...fields } }
+  const told = { type: 'error', sequence_number: next, ...errorFields({ ...error, param: null }) }
   return [{ number: next, data: JSON.stringify(told) }, ending('response.failed', next + 1)]
 }
 
