@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import type { Page } from 'playwright-core'
 import { BROWSER_TIMEOUT_MS, HAS_BROWSER, type Visitor } from '#tests/support/browser.ts'
-import { excessOf, faultsOf, hiddenColumns, smallTargets } from './faults.ts'
+import { blankLists, excessOf, faultsOf, hiddenColumns, smallTargets } from './faults.ts'
 import { FURNISHED_MODEL, furnish } from './furnish.ts'
 import { administratorPlaces, GATES, HOLDER_PLACES, type Place } from './places.ts'
 import { becomeOwner, goTo, OWNER, openStage, type Stage } from './stage.ts'
@@ -38,6 +38,7 @@ describe.skipIf(!HAS_BROWSER)('every page of the console', () => {
   const wide: string[] = []
   const hidden: string[] = []
   const small: string[] = []
+  const blank: string[] = []
 
   const look = async (page: Page, place: Place) => {
     await page.emulateMedia({ colorScheme: 'light' })
@@ -47,6 +48,7 @@ describe.skipIf(!HAS_BROWSER)('every page of the console', () => {
       for (const fault of await faults) list.push(`${place.name}: ${fault}`)
     }
     await note(faults, faultsOf(page, '{}'))
+    await note(blank, blankLists(page))
     await note(wide, excessOf(page, WIDE.width))
     await page.emulateMedia({ colorScheme: 'dark' })
     await note(pale, faultsOf(page, '{ runOnly: ["color-contrast"] }'))
@@ -79,6 +81,10 @@ describe.skipIf(!HAS_BROWSER)('every page of the console', () => {
 
   test('has no fault that axe can find', () => {
     expect(faults).toEqual([])
+  })
+
+  test('shows what is chosen in each list to choose from', () => {
+    expect(blank).toEqual([])
   })
 
   test('has no words too pale to read in the dark theme', () => {

@@ -40,3 +40,12 @@ export function smallTargets(page: Page): Promise<string[]> {
       .map(one => one.outerHTML)`,
   )
 }
+
+/** Lists to choose from that show nothing as chosen. */
+export function blankLists(page: Page): Promise<string[]> {
+  return page.evaluate<string[]>(
+    `[...document.querySelectorAll('select')]
+      .filter(one => one.selectedOptions.length === 0 || one.selectedOptions[0].text === '')
+      .map(one => one.outerHTML)`,
+  )
+}

@@ -111,7 +111,12 @@ function Playground({ models }: { models: readonly ReachedModel[] }) {
           void ask.run()
         }}
       >
-        <SelectField label="Model" options={asOptions(models.map(({ id }) => id))} {...field('modelId')} />
+        <SelectField
+          label="Model"
+          options={asOptions(models.map(({ id }) => id))}
+          {...field('modelId')}
+          value={model?.id ?? ''}
+        />
         <SegmentsField
           label="Surface"
           value={surface?.value ?? 'chat'}
