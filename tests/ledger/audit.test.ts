@@ -1,4 +1,4 @@
-import { afterAll, describe, expect, test } from 'bun:test'
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import type { TransactionSql } from 'postgres'
 import { sqlErrorOf } from '@/db/sql-error.ts'
 import { audit } from '@/ledger/audit.ts'
@@ -79,6 +79,18 @@ describe('finds nothing', () => {
     expect([report.ok, negative?.count, negative?.differenceNano]).toEqual([true, 1, 7n])
     expect(negative?.first[0]).toContain(`account ${payer.accountId}: -7 since entry 2`)
   })
+
+  test('wrong with receipts of requests whose charges are on their way', async () => {
+    const payer = await busyPayer()
+    const [running] = await sql<{ id: string }[]>`select id from hold where account_id = ${payer.accountId}`
+    await sql`with priced as (
+        insert into price_version (model_id, rates, source) values ('m', '{"per_request": "2000"}', 'file') returning id)
+      insert into exchange (id, account_id, key_id, surface, streamed, usage_source, price_version, cost_nano, cost_pico,
+        status, end_state, started_at, total_ms, attempts)
+      select made.id, ${payer.accountId}, 1, 'chat', false, 'reported', priced.id, 2, 2000, 200, 'complete', made.at, 5, 1
+      from priced, (values (${newId()}::uuid, now()), (${running?.id ?? ''}::uuid, now() - interval '1 hour')) made(id, at)`
+    expect(failed(await audit(url, { accountId: payer.accountId }))).toEqual([])
+  })
 })
 
 /** Writes behind the back of every trigger, as a restored backup or a superuser could. */
@@ -92,6 +104,12 @@ function tamper(act: (tx: TransactionSql<{ bigint: bigint }>, payer: Payer) => P
 }
 
 describe('finds', () => {
+  /** Whose books are good, until a test has changed something of them for another's. */
+  let bystander: Payer
+  beforeAll(async () => {
+    bystander = await busyPayer()
+  })
+
   test.each<[string, ReturnType<typeof tamper>, string[]]>([
     [
       'credit that no entry gave',
@@ -277,6 +295,142 @@ describe('finds', () => {
       ),
       ['redemptions'],
     ],
+    [
+      'entries that leave out a number',
+      tamper(async (tx, { accountId }) => {
+        await tx`update entry set seq = 5 where account_id = ${accountId} and seq = 3`
+        await tx`update wallet set seq = 5 where account_id = ${accountId}`
+      }),
+      ['sequence'],
+    ],
+    [
+      'a wallet that counts an entry more',
+      tamper((tx, { accountId }) => tx`update wallet set seq = 4 where account_id = ${accountId}`),
+      ['sequence'],
+    ],
+    [
+      'an entry with a number beyond its wallet',
+      tamper((tx, { accountId }) => tx`update entry set seq = 5 where account_id = ${accountId} and seq = 3`),
+      ['sequence'],
+    ],
+    [
+      'a refund of what another account was charged',
+      tamper(
+        (tx, { accountId }) => tx`with refunded as (
+            insert into entry (id, kind, account_id, seq, amount, balance_after, ref)
+            select ${newId()}, 'usage_refund', ${accountId}, 4, 3, 96, id::text from entry
+            where account_id = ${bystander.accountId} and seq = 2 returning id, kind), terms as (
+            insert into ledger_grant (entry_id, entry_kind, account_id, kind, amount, priority)
+            select id, kind, ${accountId}, 'returned', 3, 0 from refunded)
+          update wallet set credits = credits + 3, seq = 4 where account_id = ${accountId}`,
+      ),
+      ['usage_refunds'],
+    ],
+    [
+      'credit that was over before its end',
+      tamper(
+        (
+          tx,
+          { accountId },
+        ) => tx`update ledger_grant set closed_at = now(), expires_at = now() + interval '1 hour'
+          where account_id = ${accountId}`,
+      ),
+      ['expiries'],
+    ],
+    [
+      'what was taken of the credit of another account',
+      tamper(async (tx, { accountId }) => {
+        await tx`update ledger_grant set expires_at = now() where account_id = ${bystander.accountId}`
+        await tx`update entry set kind = 'expiry', cost_pico = null, ref = (select entry_id::text from ledger_grant
+          where account_id = ${bystander.accountId}) where account_id = ${accountId} and seq = 3`
+      }),
+      ['expiries'],
+    ],
+    [
+      'a budget of a key that sets aside what no hold does',
+      tamper(
+        (tx, { keyId }) => tx`insert into key_budget (key_id, period, period_start, pending)
+          values (${keyId}, 'total', '1970-01-01', 1)`,
+      ),
+      ['pending'],
+    ],
+    [
+      'a hold whose time is long over',
+      tamper(
+        (tx, { accountId }) =>
+          tx`update hold set deadline = now() - interval '5 minutes' where account_id = ${accountId}`,
+      ),
+      ['orphan_holds'],
+    ],
+    [
+      'a hold whose process was last seen minutes ago',
+      tamper(async (tx, { accountId }) => {
+        const owner = newId()
+        await tx`insert into process (id, address, seen) values (${owner}, 'test', now() - interval '2 minutes')`
+        await tx`update hold set owner = ${owner}, opened_at = now() - interval '5 minutes' where account_id = ${accountId}`
+      }),
+      ['orphan_holds'],
+    ],
+    [
+      'a redeem code that gave less than it is worth',
+      tamper(
+        (tx, { accountId }) => tx`with code as (
+            insert into redeem_code (code_hash, amount, max_uses, uses) values (sha256(${`less ${accountId}`}), 101, 9, 1)
+            returning code_hash), given as (
+            update entry set kind = 'promo' where account_id = ${accountId} and seq = 1 returning id), terms as (
+            update ledger_grant set entry_kind = 'promo' where account_id = ${accountId})
+          insert into redemption (code_hash, account_id, entry_id) select code_hash, ${accountId}, id from code, given`,
+      ),
+      ['redemptions'],
+    ],
+    [
+      'a request of another account that is charged to this one',
+      tamper(
+        (
+          tx,
+          { accountId },
+        ) => tx`insert into exchange (id, account_id, key_id, surface, streamed, usage_source, status,
+            end_state, started_at, total_ms, attempts)
+          select id, ${accountId}, 1, 'chat', false, 'reported', 200, 'complete', now(), 5, 1
+          from entry where account_id = ${bystander.accountId} and seq = 2`,
+      ),
+      ['exchanges'],
+    ],
+    [
+      'a correction of another account in a request of this one',
+      tamper(
+        (tx, { accountId }) => tx`with corrected as (
+            update entry set kind = 'usage_trueup' where account_id = ${bystander.accountId} and seq = 3 returning id)
+          insert into exchange (id, account_id, key_id, surface, streamed, usage_source, status, end_state, started_at,
+            total_ms, attempts)
+          select id, ${accountId}, 1, 'chat', false, 'reported', 200, 'complete', now(), 5, 1 from corrected`,
+      ),
+      ['exchanges'],
+    ],
+    [
+      'a receipt that is not its exact cost rounded up',
+      tamper(
+        (tx, { accountId }) => tx`with priced as (
+            insert into price_version (model_id, rates, source) values ('m', '{"per_request": "2000"}', 'file') returning id)
+          insert into exchange (id, account_id, key_id, surface, streamed, usage_source, price_version, cost_nano, cost_pico,
+            status, end_state, started_at, total_ms, attempts)
+          select entry.id, account_id, 1, 'chat', false, 'reported', priced.id, 3, 2000, 200, 'complete', now(), 5, 1
+          from entry, priced where account_id = ${accountId} and seq = 2`,
+      ),
+      ['exchanges'],
+    ],
+    [
+      'a receipt of a request that nobody was charged for',
+      tamper(
+        (tx, { accountId }) => tx`with priced as (
+            insert into price_version (model_id, rates, source) values ('m', '{"per_request": "2000"}', 'file') returning id)
+          insert into exchange (id, account_id, key_id, surface, streamed, usage_source, price_version, cost_nano, cost_pico,
+            status, end_state, started_at, total_ms, attempts)
+          select ${newId()}, ${accountId}, 1, 'chat', false, 'reported', id, 2, 2000, 200, 'complete',
+            now() - interval '1 hour', 5, 1 from priced`,
+      ),
+      ['exchanges'],
+    ],
   ])('%s', async (_what, act, expected) => {
     const payer = await busyPayer()
     await act(payer)
@@ -287,7 +441,7 @@ describe('finds', () => {
     expect(report.brokenAccounts).toEqual(brokenBy ? [payer.accountId] : [])
   })
 
-  test('a trigger that was switched off, a partition that is missing, an entry outside of the months', async () => {
+  test('a trigger that was switched off, an entry outside of the months and without a wallet', async () => {
     await sql`alter table wallet disable trigger wallet_explained`
     await sql`insert into entry (id, kind, account_id, seq, amount, balance_after)
       values ('01000000-0000-7000-8000-000000000000', 'promo', 999999, 1, 1, 1)`
@@ -301,6 +455,57 @@ describe('finds', () => {
     expect(checks.find(({ name }) => name === 'house')?.first).toContain(
       'account 999999: 1 entries and no wallet',
     )
+  })
+
+  test('whatever of the schema is missing, switched off or no longer held', async () => {
+    const { database, close } = await ledgerFixture()
+    const [row] = await database.sql<{ month: string; next: string }[]>`
+      select to_char(now() at time zone 'UTC', 'YYYY_MM') as month,
+        to_char(now() at time zone 'UTC' + interval '1 month', 'YYYY_MM') as next`
+    const { month, next } = row ?? { month: '', next: '' }
+    await database.sql.unsafe(`
+      drop table entry_${next} cascade;
+      alter table entry_${month} disable trigger entry_append_only;
+      drop trigger entry_no_truncate on entry_${month};
+      alter table entry disable trigger entry_no_truncate;
+      alter table wallet disable trigger wallet_starts_empty, disable trigger wallet_kept, enable replica trigger wallet_no_truncate;
+      alter table hold drop constraint hold_amount;
+      alter table hold add constraint hold_amount check (amount > 0) not valid;
+      drop function ledger_total_months(bigint, integer)`)
+    const { ok, checks } = await audit(database.url)
+    await close()
+    expect([ok, checks.filter(({ count }) => count > 0).map(({ name }) => name)]).toEqual([false, ['schema']])
+    expect(checks.find(({ name }) => name === 'schema')?.first.toSorted()).toEqual([
+      'constraint hold_amount of hold is missing or not valid',
+      'constraint ledger_grant_entry_id_entry_kind_entry_id_kind_fk of ledger_grant is missing or not valid',
+      'function ledger_total_months is missing',
+      `there is no partition for ${next.replace('_', '-')}`,
+      `trigger entry_append_only of entry_${month} is missing or disabled`,
+      'trigger entry_no_truncate of entry is missing or disabled',
+      `trigger entry_no_truncate of entry_${month} is missing or disabled`,
+      'trigger wallet_kept of wallet is missing or disabled',
+      'trigger wallet_no_truncate of wallet is missing or disabled',
+      'trigger wallet_starts_empty of wallet is missing or disabled',
+    ])
+  })
+
+  test('a request that is charged twice, and more in the wallets than the house owes', async () => {
+    const { database, payer, close } = await ledgerFixture()
+    const { accountId } = await payer(100n)
+    const id = newId()
+    await database.sql.begin(async tx => {
+      await tx`set local session_replication_role = replica`
+      await tx`alter table entry drop constraint entry_id_kind_pk cascade`
+      await tx`insert into entry (id, kind, account_id, seq, amount, balance_after, cost_pico)
+        values (${id}, 'usage', ${accountId}, 2, -5, 95, 5000), (${id}, 'usage', ${accountId}, 3, -5, 90, 5000)`
+      await tx`update wallet set debits = 7, seq = 3 where account_id = ${accountId}`
+    })
+    const { checks } = await audit(database.url)
+    await close()
+    const found = (wanted: string) => checks.find(({ name }) => name === wanted)
+    expect(found('usage_once')).toMatchObject({ count: 1, first: [`request ${id}: 2 entries of usage`] })
+    expect(found('house')?.first).toEqual(['wallets hold 93, the house owes 90'])
+    expect(found('sequence')).toMatchObject({ count: 0 })
   })
 
   test('a payment that is taken for posted, and is not', async () => {

@@ -12,6 +12,16 @@ afterAll(async () => {
   await fixture.close()
 })
 
+/** Until a call of such a function waits for a lock. */
+function untilWaiting(name: string): Promise<unknown> {
+  return until(async () => {
+    const [row] = await database.sql<{ waiting: bigint }[]>`
+      select count(*) as waiting from pg_stat_activity
+      where datname = current_database() and wait_event_type = 'Lock' and query like ${`%${name}%`}`
+    return row?.waiting === 1n
+  })
+}
+
 test.each<[string, Parameters<typeof fixture.payer>[1]]>([
   ['accounts', {}],
   ['accounts, by keys with a cap,', { cap: { amountNano: 10n ** 9n, period: 'total' } }],
@@ -53,12 +63,7 @@ test.each(['hold', 'hold with caps', 'settle'])(
     await blocker`select from wallet where account_id = ${first.accountId} for no key update`
     const waiting: Promise<unknown> =
       what === 'settle' ? store.settle(holds.map(hold => costOf(hold, 3n))) : store.hold(owner, holds)
-    await until(async () => {
-      const [row] = await database.sql<{ waiting: bigint }[]>`
-        select count(*) as waiting from pg_stat_activity
-        where datname = current_database() and wait_event_type = 'Lock' and query like '%ledger_%'`
-      return row?.waiting === 1n
-    })
+    await untilWaiting('ledger_')
     await blocker`select from wallet where account_id = ${second.accountId} for no key update nowait`
     await blocker`commit`
     blocker.release()
@@ -77,17 +82,31 @@ test('a hold that comes to have an owner again while the reaper waits for its wa
   await wallet`begin`
   await wallet`select from wallet where account_id = ${payer.accountId} for no key update`
   const reaping = store.reap(3_600_000, 10)
-  await until(async () => {
-    const [row] = await database.sql<{ waiting: bigint }[]>`
-      select count(*) as waiting from pg_stat_activity
-      where datname = current_database() and wait_event_type = 'Lock' and query like '%ledger_reap%'`
-    return row?.waiting === 1n
-  })
+  await untilWaiting('ledger_reap')
   await wallet`update hold set deadline = now() + interval '1 hour' where id = ${request.id}`
   await wallet`commit`
   wallet.release()
   expect(await reaping).toEqual([])
   expect(await store.balance(payer.accountId)).toMatchObject({ pendingNano: 7n })
+})
+
+test('a process whose exchanges are being ended for it learns that it was taken for dead, however soon it says that it lives', async () => {
+  const payer = await fixture.payer(100n)
+  const owner = newId()
+  await store.register(owner, 'test')
+  await store.hold(owner, [holdOf(payer, 7n)])
+  await database.sql`update process set seen = now() - interval '1 day' where id = ${owner}`
+  const wallet = await database.sql.reserve()
+  await wallet`begin`
+  await wallet`select from wallet where account_id = ${payer.accountId} for no key update`
+  const reaping = store.reap(3_600_000, 10)
+  await untilWaiting('ledger_reap')
+  const alive = store.heartbeat(owner)
+  await Promise.race([alive, untilWaiting('ledger_heartbeat')])
+  await wallet`commit`
+  wallet.release()
+  expect(await reaping).toHaveLength(1)
+  expect(await alive).toBe(0)
 })
 
 test('a cost that waits for the wallet while its hold is raised is charged', async () => {
@@ -101,12 +120,7 @@ test('a cost that waits for the wallet while its hold is raised is charged', asy
   await raising`update wallet set pending = pending + 4 where account_id = ${payer.accountId}`
   await raising`update hold set amount = amount + 4 where id = ${request.id}`
   const settling = store.settle([costOf(request, 3n)])
-  await until(async () => {
-    const [row] = await database.sql<{ waiting: bigint }[]>`
-      select count(*) as waiting from pg_stat_activity
-      where datname = current_database() and wait_event_type = 'Lock' and query like '%ledger_settle%'`
-    return row?.waiting === 1n
-  })
+  await untilWaiting('ledger_settle')
   await raising`commit`
   raising.release()
   expect(await settling).toMatchObject([{ outcome: 'settled', chargedNano: 3n }])

@@ -1,4 +1,5 @@
 import { afterAll, describe, expect, test } from 'bun:test'
+import { until } from '#tests/support/upstreams/upstream.ts'
 import { audit } from '@/ledger/audit.ts'
 import type { Posting } from '@/ledger/types.ts'
 import { costOf, forgetMonth, holdOf, ledgerFixture, newId, type Payer } from './fixture.ts'
@@ -36,12 +37,55 @@ describe('post', () => {
     expect((await store.balance(accountId))?.balanceNano).toBe(15n)
   })
 
-  test('a top-up ends the trial, and every process hears of it', async () => {
+  test('a top-up ends the trial, and every process hears of it, once', async () => {
+    const heard: string[] = []
+    const { unlisten } = await sql.listen('tollgate_keys', told => heard.push(told))
     const { accountId } = await fixture.payer(10n, { onTrial: true })
     await store.post(posting(accountId, 'promo', 5n))
     expect((await fixture.accounts.findAccount(accountId)).onTrial).toBe(true)
     await store.post(posting(accountId, 'topup', 5n))
     expect((await fixture.accounts.findAccount(accountId)).onTrial).toBe(false)
+    await store.post(posting(accountId, 'topup', 5n))
+    await sql.notify('tollgate_keys', 'the last')
+    await until(() => heard.includes('the last'))
+    await unlisten()
+    expect(heard).toEqual([`account:${accountId}`, 'the last'])
+  })
+
+  test('an account that has had credit of other kinds can be given its trial credit', async () => {
+    const { accountId } = await fixture.payer(10n)
+    expect((await store.post(posting(accountId, 'trial', 5n))).balanceNano).toBe(15n)
+  })
+
+  test('what only requests and time bring about is not posted by hand', async () => {
+    const { accountId } = await fixture.payer(10n)
+    for (const kind of ['usage', 'usage_trueup', 'expiry']) {
+      const posted = sql`select ledger_post(${newId()}, ${accountId}, ${kind}, -1, ${newId()}, null, null, null, null)`
+      await expect(posted.execute()).rejects.toThrow('are not posted by hand')
+    }
+  })
+
+  test('under one name from outside each key counts once', async () => {
+    const { accountId } = await fixture.payer(10n)
+    const event = (key: string) =>
+      store.post({ ...posting(accountId, 'topup', 5n), idempotency: { scope: 'events', key } })
+    const results = [await event('one'), await event('two'), await event('one')]
+    expect(results.map(({ posted }) => posted)).toEqual([true, true, false])
+    expect((await store.balance(accountId))?.balanceNano).toBe(20n)
+  })
+
+  test('nobody is refunded what another account was charged, or what was no charge of a request', async () => {
+    const [payer, other] = [await fixture.payer(10n), await fixture.payer(10n)]
+    const request = holdOf(payer, 8n)
+    await ledger.hold(request)
+    await ledger.settle(costOf(request, 8n))
+    const debit = { ...posting(other.accountId, 'debit', -4n), reason: 'a fee' }
+    await store.post(debit)
+    for (const ref of [request.id, debit.id]) {
+      const refund = { ...posting(other.accountId, 'usage_refund', 1n), ref }
+      await expect(store.post(refund)).rejects.toThrow('did not cost')
+    }
+    expect((await store.balance(other.accountId))?.balanceNano).toBe(6n)
   })
 
   test('a closed account takes no new credit, but what corrects its past and a payment that was made', async () => {

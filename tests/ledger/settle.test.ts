@@ -50,6 +50,22 @@ describe('settle', () => {
     await expect(ledger.settle({ ...costOf(request, 2n), costPico: 2_001n })).rejects.toThrow('rounded up')
   })
 
+  test.each([
+    ['alone', 1],
+    ['among others', 2],
+  ])('neither charges nor frees what another account holds, %s', async (_, count) => {
+    const [payer, other] = [await fixture.payer(10n), await fixture.payer(10n)]
+    const requests = Array.from({ length: count }, () => holdOf(payer, 4n))
+    for (const request of requests) await ledger.hold(request)
+    const results = await store.settle(
+      requests.map(request => costOf({ ...request, accountId: other.accountId }, 3n)),
+    )
+    expect(results).toMatchObject(requests.map(() => ({ outcome: 'duplicate', chargedNano: 0n })))
+    const pendingNano = BigInt(4 * count)
+    expect(await store.balance(payer.accountId)).toMatchObject({ balanceNano: 10n, pendingNano })
+    expect(await store.balance(other.accountId)).toMatchObject({ balanceNano: 10n, pendingNano: 0n })
+  })
+
   test('void frees what was held, and leaves no entry', async () => {
     const payer = await fixture.payer(10n)
     const request = holdOf(payer, 10n)
@@ -162,6 +178,20 @@ describe('a process that died', () => {
       })
     }
     expect((await store.balance(payer.accountId))?.balanceNano).toBe(100n - 9n - 1n - 7n)
+  })
+
+  test('has nothing of it corrected in the name of another account', async () => {
+    const [payer, other] = [await fixture.payer(100n), await fixture.payer(100n)]
+    const dead = await fixture.open()
+    const request = holdOf(payer, 10n)
+    await dead.hold(request)
+    dead.progress(request.id, 4n)
+    await dead.beat()
+    await kill(payer)
+    await ledger.beat()
+    const late = costOf({ ...request, accountId: other.accountId }, 1n)
+    expect(await dead.settle(late)).toMatchObject({ outcome: 'duplicate', chargedNano: 0n })
+    expect(await store.balance(other.accountId)).toMatchObject({ balanceNano: 100n })
   })
 
   test('is told of exchanges that it must end', async () => {
