@@ -1,4 +1,6 @@
 import { afterAll, describe, expect, test } from 'bun:test'
+import { sqlErrorOf } from '@/db/sql-error.ts'
+import { OWNER_GONE } from '@/ledger/store.ts'
 import type { HoldResult } from '@/ledger/types.ts'
 import { costOf, holdOf, ledgerFixture, newId, verdict } from './fixture.ts'
 
@@ -120,6 +122,14 @@ describe('a hold is denied', () => {
     await expect(bad).rejects.toThrow('hold_amount')
     expect((await Promise.all(good)).map(verdict)).toEqual(['granted', 'granted', 'granted'])
   })
+})
+
+test.each([1, 2])('of a process that is not known, %d at once, no hold is made', async count => {
+  const payer = await fixture.payer(10n)
+  const batch = Array.from({ length: count }, () => holdOf(payer, 1n))
+  const error = await store.hold(newId(), batch).catch(thrown => thrown)
+  expect(sqlErrorOf(error)?.code).toBe(OWNER_GONE)
+  expect(await store.balance(payer.accountId)).toMatchObject({ pendingNano: 0n })
 })
 
 describe('the same id', () => {

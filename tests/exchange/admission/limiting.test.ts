@@ -154,7 +154,41 @@ describe("a key's own limits", () => {
   })
 })
 
+test('a limit of an account on each single model refuses no other model, and says what it is', async () => {
+  const key = await limited({})
+  await gateway.apply('limits: { account_model: { requests_per_minute: 1 } }')
+  try {
+    expect((await call('chat', key)).status).toBe(200)
+    const refused = await call('chat', key)
+    expect(refused.status).toBe(429)
+    expect(await refused.text()).toContain(
+      'The limit of requests per minute of this account on this model is reached',
+    )
+    expect((await call('messages', key)).status).toBe(200)
+  } finally {
+    await gateway.apply('limits: { account_model: {} }')
+  }
+})
+
 describe('while Redis is away', () => {
+  test('nobody is let in where the operator wants that, and callers are told to come back', async () => {
+    const wired = gateway.server.gateway
+    const { limiter } = wired
+    const redis = openRedis('redis://127.0.0.1:1')
+    const log = { info: () => {}, warn: () => {} }
+    wired.limiter = await openLimiter({ redis, clock: systemClock, log, onRedisDown: () => 'closed' })
+    try {
+      const refused = await call('chat', await limited({ requestsPerMinute: 50 }))
+      expect(refused.status).toBe(503)
+      expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0)
+      expect(await refused.text()).toContain('Limits cannot be counted at the moment')
+    } finally {
+      await wired.limiter.close()
+      wired.limiter = limiter
+      await redis.close()
+    }
+  })
+
   test('answers say so only where the operator wants it, and the metrics always do', async () => {
     const wired = gateway.server.gateway
     const { limiter } = wired

@@ -1,10 +1,10 @@
 import { expect, test } from 'bun:test'
 import { bodyTerms } from '#tests/support/body-terms.ts'
 import { callerBy } from '#tests/support/caller.ts'
-import { modelOf } from '#tests/support/channels.ts'
+import { channelOf, modelOf, routeOf } from '#tests/support/channels.ts'
 import { outlineOf, readBody, textsOf } from '@/exchange/admission/body.ts'
 import { Prompt } from '@/exchange/admission/prompt.ts'
-import { quote } from '@/exchange/billing/quote.ts'
+import { quote, quoteOperation } from '@/exchange/billing/quote.ts'
 import { weighPrompt } from '@/exchange/billing/token-estimate.ts'
 import { readPrices } from '@/generation/rate-text.ts'
 import type { ConversationSurface } from '@/generation/surface.ts'
@@ -64,6 +64,25 @@ test('the limits reckon with what is stated, however much, and with a moderate a
   const stated = JSON.stringify({ model: 'm', messages: [], max_tokens: 30_000 })
   expect((await quoteOf('chat', stated, { model: LONG })).quoted.allowance).toBe(30_000)
   expect((await quoteOf('chat', HI, { model: LONG })).quoted.allowance).toBe(2048)
+})
+
+test('the limits are told whether that is what the caller allows, or a guess', async () => {
+  const stated = JSON.stringify({ model: 'm', messages: [], max_tokens: 30 })
+  expect((await quoteOf('chat', stated)).quoted.isAllowanceStated).toBe(true)
+  expect((await quoteOf('chat', HI)).quoted.isAllowanceStated).toBe(false)
+  const made = quoteOperation({ work: 'text', ceiling: { inputTokens: 5, outputTokens: 9_000 } }, MODEL)
+  expect([made.allowance, made.isAllowanceStated]).toEqual([2048, false])
+})
+
+test('credit pays for what the dearest of the tiers leaves that may serve the request, wherever it stands', async () => {
+  const service_tiers = { priority: { input: '3', output: '20' }, flex: { output: '0.5' } }
+  const rates = readPrices({ input: '1', output: '1', service_tiers })
+  const model = { ...LONG, routes: [routeOf(channelOf(1))], price: { version: 1n, rates } }
+  const { quoted } = await quoteOf('chat', HI, { model })
+  const credit = 10n ** 7n
+  const tokens = quoted.affordable(credit) ?? 0
+  expect(tokens).toBeWithin(400, 500)
+  expect([quoted.bound(tokens) <= credit, quoted.bound(tokens + 1) <= credit]).toEqual([true, false])
 })
 
 test('no credit pays for more than there can be', async () => {
