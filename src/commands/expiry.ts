@@ -1,3 +1,4 @@
+import { isDay } from '@/clock/day.ts'
 import { type Arguments, UsageError } from './command.ts'
 
 const DAY_MS = 86_400_000
@@ -42,11 +43,6 @@ export function readExpiry(text: string, now: number): Date | undefined {
   return date === undefined || !(date.getTime() < YEAR_10_000) ? undefined : date
 }
 
-/** Undefined for days that no calendar has, which `Date` would move into the next month. */
 function readIso(text: string): Date | undefined {
-  if (!ISO.test(text)) return undefined
-  const day = text.slice(0, 10)
-  const midnight = new Date(`${day}T00:00:00Z`)
-  const isDay = !Number.isNaN(midnight.getTime()) && midnight.toISOString().startsWith(day)
-  return isDay ? new Date(text) : undefined
+  return ISO.test(text) && isDay(text.slice(0, 10)) ? new Date(text) : undefined
 }

@@ -1,3 +1,4 @@
+import { isDay } from '@/clock/day.ts'
 import { DEAREST } from '@/generation/rates.ts'
 import { SERVICE_TIERS } from '@/generation/service-tier.ts'
 import { asArray, asObject, asString, type JsonObject, type JsonValue } from '@/json/json.ts'
@@ -264,8 +265,4 @@ function wrongBaseUrl(baseUrl: string): string | undefined {
   if (url.username !== '' || url.password !== '') return 'must not hold a user or a password: use api_keys'
   if (/[?#]/.test(baseUrl)) return 'must not hold a query or a fragment'
   return undefined
-}
-
-function isDay(text: string): boolean {
-  return /^\d{4}-\d{2}-\d{2}$/.test(text) && new Date(text).toJSON()?.startsWith(text) === true
 }

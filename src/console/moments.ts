@@ -1,3 +1,4 @@
+import { isDay } from '@/clock/day.ts'
 import { invalid } from './failure.ts'
 
 const FIRST = Date.parse('0001-01-01T00:00:00Z')
@@ -10,10 +11,7 @@ const END = Date.parse('+010000-01-01T00:00:00Z')
  */
 export function readMoment(text: string, field: string): number {
   const at = new Date(text).getTime()
-  const day = text.slice(0, 10)
-  const midnight = new Date(`${day}T00:00:00Z`)
-  const isDay = !Number.isNaN(midnight.getTime()) && midnight.toISOString().startsWith(day)
-  if (!(at >= FIRST && at < END) || !isDay) throw invalid(field, 'This is no day or time')
+  if (!(at >= FIRST && at < END) || !isDay(text.slice(0, 10))) throw invalid(field, 'This is no day or time')
   return at
 }
 
