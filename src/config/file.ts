@@ -185,12 +185,7 @@ export function parseConfigFile(text: string, { name, env, known }: FileContext)
   const file = readYaml(text, substituteFrom(env))
   const unreadable = file.issues.filter(issue => issue.path === '')
   if (unreadable.length > 0) throw new ConfigFileError(lines(name, firstOfEachPath(unreadable)))
-  const locate = locator(file)
-  const { content, issues } = validate(file, locate)
-  const checked = check(file, locate, known)
-  const all = firstOfEachPath([...file.issues, ...issues, ...checked.issues])
-  if (content === undefined || all.length > 0) throw new ConfigFileError(lines(name, all))
-  return meaning(content, checked.decimals)
+  return readContent(file, known, issues => lines(name, issues))
 }
 
 /**
@@ -198,14 +193,21 @@ export function parseConfigFile(text: string, { name, env, known }: FileContext)
  * wrong, the error's lines name its path.
  */
 export function readConfigValue(value: JsonObject, known: Known): ConfigFile {
-  const file: YamlFile = { value, places: new Map(), issues: [] }
+  return readContent({ value, places: new Map(), issues: [] }, known, issues =>
+    issues.map(({ path, message }) => `${path}: ${message}`),
+  )
+}
+
+function readContent(
+  file: YamlFile,
+  known: Known,
+  linesOf: (issues: readonly Issue[]) => string[],
+): ConfigFile {
   const locate = locator(file)
   const { content, issues } = validate(file, locate)
   const checked = check(file, locate, known)
-  const all = firstOfEachPath([...issues, ...checked.issues])
-  if (content === undefined || all.length > 0) {
-    throw new ConfigFileError(all.map(({ path, message }) => `${path}: ${message}`))
-  }
+  const all = firstOfEachPath([...file.issues, ...issues, ...checked.issues])
+  if (content === undefined || all.length > 0) throw new ConfigFileError(linesOf(all))
   return meaning(content, checked.decimals)
 }
 
