@@ -1,12 +1,12 @@
 import { type ValueError, ValueErrorType } from '@sinclair/typebox/errors'
-import { ConsoleError } from './failure.ts'
+import { type ConsoleError, invalid } from './failure.ts'
 
 /** The first thing in a request that does not fit its schema, in words for the person who typed it. */
 export function wrongField(found: ValueError): ConsoleError {
   const wrong = innermost(found)
   const field = wrong.path.slice(1).replaceAll('/', '.')
   const message = messageOf(wrong)
-  return new ConsoleError('invalid_request', field === '' ? message : `${field}: ${message}`, { field })
+  return invalid(field, field === '' ? message : `${field}: ${message}`)
 }
 
 /** Of a choice that fits in no way: what is wrong in the one that fits best, or in the only one beside null. */

@@ -29,23 +29,23 @@ interface ClosingOrder {
  * Closes an account: its keys are revoked, its running answers end, its holder is signed out for good.
  * @throws Refusal for one that is closed, or whose holder administers
  */
-export function closeAccount(where: Where, actor: Actor, { id, reason }: ClosingOrder): Promise<Account> {
-  return change(where, actor, { id, reason }, 'account.close', async (tx, user) => {
+export function closeAccount(where: Where, actor: Actor, order: ClosingOrder): Promise<Account> {
+  return change(where, actor, order, 'account.close', async (tx, user) => {
     if (user !== undefined) {
       refuseAdministrator(user)
       await sessionStore(tx).endAll(user.id)
       await userStore(tx).change(user.id, { status: 'disabled', resetRequestedAt: null })
     }
-    const closed = await accountStore({ orm: tx }).closeAccount(id)
+    const closed = await accountStore({ orm: tx }).closeAccount(order.id)
     await linkStore(tx).revoke(closed.email, ['invite', 'password_reset', 'signup'])
     return closed
   })
 }
 
 /** Makes a closed account active again: its holder can sign in, and has to make new keys. */
-export function reopenAccount(where: Where, actor: Actor, { id, reason }: ClosingOrder): Promise<Account> {
-  return change(where, actor, { id, reason }, 'account.reopen', async (tx, user) => {
-    const reopened = await accountStore({ orm: tx }).reopenAccount(id)
+export function reopenAccount(where: Where, actor: Actor, order: ClosingOrder): Promise<Account> {
+  return change(where, actor, order, 'account.reopen', async (tx, user) => {
+    const reopened = await accountStore({ orm: tx }).reopenAccount(order.id)
     if (user !== undefined) await userStore(tx).change(user.id, { status: 'active' })
     return reopened
   })
@@ -56,11 +56,11 @@ export function reopenAccount(where: Where, actor: Actor, { id, reason }: Closin
  * the keys were called. The books stay, under the account's number.
  * @throws Refusal for one that is open or has a balance
  */
-export function eraseHolder(where: Where, actor: Actor, { id, reason }: ClosingOrder): Promise<Account> {
-  return change(where, actor, { id, reason }, 'account.erase', async (tx, user) => {
+export function eraseHolder(where: Where, actor: Actor, order: ClosingOrder): Promise<Account> {
+  return change(where, actor, order, 'account.erase', async (tx, user) => {
     const accounts = accountStore({ orm: tx })
-    const { email } = await accounts.findAccount(id)
-    const erased = await accounts.eraseHolder(id)
+    const { email } = await accounts.findAccount(order.id)
+    const erased = await accounts.eraseHolder(order.id)
     await linkStore(tx).forget(email)
     if (user !== undefined) {
       refuseAdministrator(user)

@@ -5,7 +5,7 @@ import { cursorHash, cursorOfHash, readPage } from '../paging.ts'
 import { linkStore, type OpenLink as StoredOpenLink } from '../sign-in/link-store.ts'
 import { hasRank } from '../sign-in/sessions.ts'
 import { adminLinkRoutes, type OpenLink } from './contract/admin-links.ts'
-import { actorOf, controller, type Listener } from './controller.ts'
+import { actorOf, controller, DONE, type Listener } from './controller.ts'
 
 /** The links that were handed out and nobody has used yet. */
 export function adminLinksApi(console: Console, listener: Listener) {
@@ -38,7 +38,7 @@ export function adminLinksApi(console: Console, listener: Listener) {
           act: { action: 'link.revoke', target: `address ${email}`, before, after: null },
         }
       })
-      return { ok: true as const }
+      return DONE
     },
   })
 }

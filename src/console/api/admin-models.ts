@@ -12,7 +12,7 @@ import type { Console } from '../deployment.ts'
 import { notFound } from '../failure.ts'
 import type { SignedIn } from '../sign-in/sessions.ts'
 import { adminModelRoutes, type Model as ModelRow, type NewModel } from './contract/admin-catalog.ts'
-import { actorOf, controller, type Incoming, type Listener } from './controller.ts'
+import { actorOf, controller, DONE, type Incoming, type Listener } from './controller.ts'
 
 const VERSIONS_SHOWN = 100
 
@@ -36,7 +36,7 @@ export function adminModelsApi(console: Console, listener: Listener) {
       write(call, { ...fields, id: params.id }, revision),
     'DELETE /api/admin/models/:id': async ({ params, ...call }) => {
       await removeModel(console, actorOf(call), params.id)
-      return { ok: true as const }
+      return DONE
     },
     'POST /api/admin/models/:id/preview': ({ params, body }) => preview(console, params.id, body.prices),
 

@@ -13,7 +13,7 @@ import { sessionStore } from '../sign-in/session-store.ts'
 import { hasRank, type SignedIn } from '../sign-in/sessions.ts'
 import { lockAdministrators, type StoredUser, userStore } from '../sign-in/user-store.ts'
 import { adminUserRoutes, type ConsoleUser } from './contract/admin-users.ts'
-import { actorOf, controller, type Incoming, type Listener } from './controller.ts'
+import { actorOf, controller, DONE, type Incoming, type Listener } from './controller.ts'
 import { userRow } from './session.ts'
 
 /** What administrators see and change of who signs in. */
@@ -117,7 +117,7 @@ export function adminUsersApi(console: Console, listener: Listener) {
         await sessionStore(tx).endAll(id)
         return user
       })
-      return { ok: true as const }
+      return DONE
     },
     'POST /api/admin/users/:id/disable': ({ params, ...call }) => setStatus(call, params.id, 'disabled'),
     'POST /api/admin/users/:id/enable': ({ params, ...call }) => setStatus(call, params.id, 'active'),

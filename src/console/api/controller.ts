@@ -37,6 +37,9 @@ type Handlers<Routes extends Contracts> = {
   [Name in keyof Routes & RouteName]: Handler<Routes[Name]>
 }
 
+/** The answer of what has nothing to tell but that it is done. */
+export const DONE = { ok: true } as const
+
 /** What only the socket knows of a request. */
 export interface Listener {
   addressOf(request: Request): string | undefined

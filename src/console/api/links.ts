@@ -7,7 +7,7 @@ import { placeOf } from '../sign-in/throttle.ts'
 import { hashToken } from '../sign-in/tokens.ts'
 import { type StoredUser, userStore } from '../sign-in/user-store.ts'
 import { linkRoutes } from './contract/session.ts'
-import { controller, type Listener } from './controller.ts'
+import { controller, DONE, type Listener } from './controller.ts'
 import { signIn } from './session.ts'
 
 /** How a stranger becomes a user, and a user who has forgotten the password gets back in. */
@@ -36,7 +36,7 @@ export function linksApi(console: Console, listener: Listener) {
       void requestReset(console, email).catch(error =>
         console.log.error({ err: error }, 'a new password could not be asked for'),
       )
-      return { ok: true as const }
+      return DONE
     },
     'POST /api/links/inspect': async ({ body, origin }) => {
       throttle.take(['link-ip', placeOf(origin)])

@@ -14,9 +14,7 @@ import {
 import { sessionStore } from '../sign-in/session-store.ts'
 import { userStore } from '../sign-in/user-store.ts'
 import { meRoutes } from './contract/session.ts'
-import { controller, type Listener } from './controller.ts'
-
-const OK = { ok: true } as const
+import { controller, DONE, type Listener } from './controller.ts'
 
 /** What a user changes of the own way in, and the wish that there be none any more. The contract asks for the password. */
 export function meApi(console: Console, listener: Listener) {
@@ -33,7 +31,7 @@ export function meApi(console: Console, listener: Listener) {
         await linkStore(tx).revoke(user.email, ['password_reset'])
         await sessionStore(tx).endAll(user.id, sessionId)
       })
-      return OK
+      return DONE
     },
     'POST /api/me/totp': async ({ signedIn: { user } }) => {
       if (user.totpSecret !== null)
@@ -70,14 +68,14 @@ export function meApi(console: Console, listener: Listener) {
     },
     'DELETE /api/me/closing': async ({ signedIn: { user } }) => {
       await accounts.requestClosing(user.accountId, undefined)
-      return OK
+      return DONE
     },
     'POST /api/me/totp/remove': async ({ signedIn: { user }, body }) => {
       if (user.totpSecret === null) throw new ConsoleError('refused', 'There is no second factor')
       await checkSecondFactor(console, database.orm, user, body.code)
       await users.change(user.id, { totpSecret: null, totpPending: null })
       await factorStore(database.orm).setRecoveryCodes(user.id, [])
-      return OK
+      return DONE
     },
   })
 }

@@ -8,9 +8,7 @@ import { endedCookie, listSessions, openSession, type SignedIn } from '../sign-i
 import { type Attempt, placeOf } from '../sign-in/throttle.ts'
 import { type StoredUser, userStore } from '../sign-in/user-store.ts'
 import { sessionRoutes, type User } from './contract/session.ts'
-import { controller, type Incoming, type Listener } from './controller.ts'
-
-const OK = { ok: true } as const
+import { controller, DONE, type Incoming, type Listener } from './controller.ts'
 
 /** Signing in and out, and where a user is signed in. */
 export function sessionApi(console: Console, listener: Listener) {
@@ -55,7 +53,7 @@ export function sessionApi(console: Console, listener: Listener) {
     'DELETE /api/session': async ({ signedIn, setCookie }) => {
       if (signedIn !== undefined) await sessions.end(signedIn.sessionId, signedIn.user.id)
       setCookie(endedCookie(console))
-      return OK
+      return DONE
     },
     'GET /api/sessions': async ({ signedIn }) => {
       const found = await listSessions(console, signedIn.user.id)
@@ -73,12 +71,12 @@ export function sessionApi(console: Console, listener: Listener) {
     },
     'DELETE /api/sessions/:id': async ({ signedIn, params }) => {
       if (!(await sessions.end(params.id, signedIn.user.id))) throw notFound('session')
-      return OK
+      return DONE
     },
     'DELETE /api/sessions': async ({ signedIn, setCookie }) => {
       await sessions.endAll(signedIn.user.id)
       setCookie(endedCookie(console))
-      return OK
+      return DONE
     },
   })
 }

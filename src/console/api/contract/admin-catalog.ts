@@ -4,6 +4,7 @@ import { THINK_TAGS } from '@/generation/think-tags.ts'
 import { contracts } from './route.ts'
 import {
   closed,
+  done,
   format,
   id,
   line,
@@ -243,11 +244,7 @@ export const adminModelRoutes = contracts({
     body: closed({ revision, ...modelFields }),
     response: closed({ model, jumps: Type.Array(jump) }),
   },
-  'DELETE /api/admin/models/:id': {
-    access: 'admin',
-    params: byModel,
-    response: closed({ ok: Type.Literal(true) }),
-  },
+  'DELETE /api/admin/models/:id': { access: 'admin', params: byModel, response: done },
   /** What new prices would change: jumps, and what the last 30 days would have cost. Nothing is written. */
   'POST /api/admin/models/:id/preview': {
     access: 'admin',

@@ -68,7 +68,7 @@ function columnsOf(acts: KeyActs | undefined): Column<Key>[] {
         </>
       ),
     },
-    { label: 'Status', kind: 'nowrap', cell: key => <KeyStatus status={key.status} /> },
+    { label: 'Status', kind: 'nowrap', cell: key => STATUSES[key.status] },
     {
       label: 'Models',
       cell: key =>
@@ -124,11 +124,8 @@ function buttonsOf(key: Key, { change, onChange, onRevoke }: KeyActs) {
 const CAP_PERIODS = { day: 'a day', week: 'a week', month: 'a month', total: 'in all' } as const
 
 /** Whether a key works. */
-function KeyStatus({ status }: { status: Key['status'] }) {
-  const [kind, name] = {
-    active: ['good', 'Active'],
-    expired: ['warn', 'Expired'],
-    revoked: ['bad', 'Revoked'],
-  }[status] as ['good' | 'warn' | 'bad', string]
-  return <Badge kind={kind}>{name}</Badge>
+const STATUSES: Record<Key['status'], ComponentChildren> = {
+  active: <Badge kind="good">Active</Badge>,
+  expired: <Badge kind="warn">Expired</Badge>,
+  revoked: <Badge kind="bad">Revoked</Badge>,
 }

@@ -45,7 +45,7 @@ export function Answer<Data>({
   what,
   children,
 }: {
-  query: Pick<Query<Data>, 'data' | 'failure' | 'busy' | 'reload'>
+  query: Query<Data>
   what: string
   children: (data: Data) => ComponentChildren
 }) {

@@ -13,7 +13,7 @@ import { Answer } from '../../parts/page.tsx'
 import { OwnPassword } from '../gate/fields.tsx'
 import { LimitFields } from '../limit-fields.tsx'
 import { ModelChoice } from '../model-choice.tsx'
-import { LinkMade } from './link-made.tsx'
+import { LinkMade, type OneTimeLink } from './link-made.tsx'
 import {
   type ActProps,
   PayOut,
@@ -134,19 +134,12 @@ function ChangeModels({ account, onDone, onClose }: ActProps) {
 }
 
 function Invite({ account, onDone, onClose }: ActProps) {
-  const [link, setLink] = useState<{ url: string; mailed: boolean }>()
+  const [link, setLink] = useState<OneTimeLink>()
   const invite = useForm({ password: '' }, async body => {
     setLink(await call('POST /api/admin/accounts/:id/invite', { params: { id: account.id }, body }))
   })
   if (link !== undefined) {
-    return (
-      <LinkMade
-        title="Invitation"
-        url={link.url}
-        mailed={link.mailed}
-        onClose={() => onDone('The invitation is made')}
-      />
-    )
+    return <LinkMade title="Invitation" link={link} onClose={() => onDone('The invitation is made')} />
   }
   return (
     <FormDialog title="Invite the account holder" verb="Make the link" action={invite} onClose={onClose}>

@@ -119,12 +119,11 @@ function CreateAccount({ onClose, onCreated }: { onClose(): void; onCreated(): v
   })
   const { field } = create
   if (made !== undefined) {
-    const { account, url, mailed } = made
+    const { account } = made
     return (
       <LinkMade
         title="The account is made"
-        url={url}
-        mailed={mailed}
+        link={made}
         onClose={onClose}
         note={
           <p>

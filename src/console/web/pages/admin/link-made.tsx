@@ -3,20 +3,21 @@ import { CopyButton } from '../../parts/copy.tsx'
 import { Dialog, DialogEnd } from '../../parts/dialog.tsx'
 import { Notice } from '../../parts/notice.tsx'
 
-/** A one-time link, shown to whoever made it. */
-export function LinkMade({
-  title,
-  url,
-  mailed,
-  note,
-  onClose,
-}: {
-  title: string
+/** A one-time link; null: none was asked for. */
+export interface OneTimeLink {
   url: string | null
   mailed: boolean
+}
+
+interface LinkMadeProps {
+  title: string
+  link: OneTimeLink
   note?: ComponentChildren
   onClose(): void
-}) {
+}
+
+/** A one-time link, shown to whoever made it. */
+export function LinkMade({ title, link: { url, mailed }, note, onClose }: LinkMadeProps) {
   return (
     <Dialog title={title} held={url === null ? undefined : 'shown-once'} onClose={onClose}>
       {note}

@@ -9,7 +9,7 @@ import { FormDialog } from '../../parts/form.tsx'
 import { useToast } from '../../parts/toast.tsx'
 import { useUser } from '../../session.tsx'
 import { OwnPassword } from '../gate/fields.tsx'
-import { LinkMade } from './link-made.tsx'
+import { LinkMade, type OneTimeLink } from './link-made.tsx'
 
 /** What an administrator may do. */
 export type Role = 'read_only' | 'admin' | 'owner'
@@ -23,13 +23,13 @@ export const ROLES: readonly Option<Role>[] = [
 
 /** Invites somebody who administers. */
 export function InviteUser({ onClose }: { onClose(): void }) {
-  const [link, setLink] = useState<{ url: string; mailed: boolean }>()
+  const [link, setLink] = useState<OneTimeLink>()
   const invite = useForm({ email: '', role: 'admin' as Role, password: '' }, async texts => {
     const body = { ...texts, email: texts.email.trim() }
     setLink(await call('POST /api/admin/users/invite', { body }))
   })
   if (link !== undefined) {
-    return <LinkMade title="Invitation" url={link.url} mailed={link.mailed} onClose={onClose} />
+    return <LinkMade title="Invitation" link={link} onClose={onClose} />
   }
   return (
     <FormDialog title="Invite an administrator" verb="Make the link" action={invite} onClose={onClose}>
@@ -168,13 +168,13 @@ function asksPassword(act: PlainAct): act is 'totp/remove' | 'enable' {
 }
 
 function ResetLink({ user, onMade, onClose }: { user: ConsoleUser; onMade(): void; onClose(): void }) {
-  const [link, setLink] = useState<{ url: string; mailed: boolean }>()
+  const [link, setLink] = useState<OneTimeLink>()
   const make = useForm({ password: '' }, async body => {
     setLink(await call('POST /api/admin/users/:id/reset-link', { params: { id: user.id }, body }))
     onMade()
   })
   if (link !== undefined) {
-    return <LinkMade title="Link to a new password" url={link.url} mailed={link.mailed} onClose={onClose} />
+    return <LinkMade title="Link to a new password" link={link} onClose={onClose} />
   }
   return (
     <FormDialog
