@@ -74,15 +74,18 @@ const ENCODED: Readonly<Record<StopReason, WireFinishReason>> = {
   'context-length': 'MAX_TOKENS',
   'content-filter': 'SAFETY',
   'prompt-blocked': 'PROHIBITED_CONTENT',
-  refusal: 'STOP',
+  refusal: 'SAFETY',
   pause: 'STOP',
   'malformed-tool-call': 'MALFORMED_FUNCTION_CALL',
   other: 'OTHER',
 }
 
-/** The reason in the vendor's words. A refusal without a word would look like an empty success. */
-export function encodeFinishReason(reason: StopReason, saidAnything: boolean): WireFinishReason {
-  return reason === 'refusal' && !saidAnything ? 'SAFETY' : ENCODED[reason]
+/**
+ * The reason in the vendor's words. A refusal in words is an answer here; Anthropic's has none, but cuts off what was
+ * being said (its `stop_reason: refusal` is a classifier's), and must not look like a success.
+ */
+export function encodeFinishReason(reason: StopReason, refusedInWords: boolean): WireFinishReason {
+  return reason === 'refusal' && refusedInWords ? 'STOP' : ENCODED[reason]
 }
 
 const BLOCK_REASONS = [

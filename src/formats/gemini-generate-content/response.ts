@@ -89,7 +89,7 @@ function encodeCandidate(candidate: Candidate, index: number, context: ReplyCont
   const { parts, cited, malformed } = encodeParts(candidate.parts, showsThoughts(context))
   const reason = encodeFinishReason(
     malformed && candidate.finish.reason !== 'length' ? 'malformed-tool-call' : candidate.finish.reason,
-    parts.length > 0,
+    candidate.parts.some(({ type }) => type === 'refusal'),
   )
   return present({
     content: parts.length === 0 ? undefined : { parts, role: 'model' },

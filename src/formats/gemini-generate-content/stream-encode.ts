@@ -41,6 +41,7 @@ interface CandidateState {
   /** What is written with the next chunk: the end of a text, or a whole part as JSON. */
   held: HeldText | string | undefined
   saidAnything: boolean
+  refusedInWords: boolean
   malformed: boolean
   /** The signature of thoughts that the next part carries. */
   pending: Signature | undefined
@@ -116,6 +117,7 @@ class ChunkEncoder implements StreamEncoder {
       case 'text-start':
       case 'refusal-start': {
         const of = this.#stateOf(event.candidate)
+        of.refusedInWords ||= event.type === 'refusal-start'
         this.#blocks.set(event.block, { type: 'text', of, text: '', citations: [], partIndex: undefined })
         return
       }
@@ -235,6 +237,7 @@ class ChunkEncoder implements StreamEncoder {
       index,
       held: undefined,
       saidAnything: false,
+      refusedInWords: false,
       malformed: false,
       pending: undefined,
       thoughts: [],
@@ -369,7 +372,7 @@ class ChunkEncoder implements StreamEncoder {
     const bad = state.malformed && reason !== 'length'
     return present({
       content: part === undefined ? undefined : contentOf(part),
-      finishReason: encodeFinishReason(bad ? 'malformed-tool-call' : reason, state.saidAnything),
+      finishReason: encodeFinishReason(bad ? 'malformed-tool-call' : reason, state.refusedInWords),
       index: state.index,
       finishMessage: state.finish?.message,
       groundingMetadata: encodeGrounding(state.cited),

@@ -213,7 +213,7 @@ describe('ends', () => {
     ['length', 'MAX_TOKENS'],
     ['context-length', 'MAX_TOKENS'],
     ['content-filter', 'SAFETY'],
-    ['refusal', 'STOP'],
+    ['refusal', 'SAFETY'],
     ['pause', 'STOP'],
     ['malformed-tool-call', 'MALFORMED_FUNCTION_CALL'],
     ['other', 'OTHER'],
@@ -222,8 +222,23 @@ describe('ends', () => {
     expect(lastCandidate(chunks)['finishReason']).toBe(wire)
   })
 
-  test('a refusal without a word is SAFETY, a blocked prompt is promptFeedback', () => {
-    expect(lastCandidate(encodeEvents([START, finish('refusal')]).chunks)['finishReason']).toBe('SAFETY')
+  const refusalInWords: GenerationEvent[] = [
+    { type: 'refusal-start', block: 0, candidate: 0 },
+    { type: 'refusal-delta', block: 0, text: 'No.' },
+    { type: 'refusal-end', block: 0 },
+  ]
+  test.each<[string, GenerationEvent[], string]>([
+    ['in words is an answer', refusalInWords, 'STOP'],
+    ['that cut an answer off is SAFETY', textEvents(0, 'First, '), 'SAFETY'],
+    ['without a word is SAFETY', [], 'SAFETY'],
+  ])('a refusal %s, whole and streamed', (_name, said, finishReason) => {
+    const events = [START, ...said, finish('refusal')]
+    const whole = codec.encodeResponse(collect(events), replyContext())
+    expect(lastCandidate([whole])).toMatchObject({ finishReason })
+    expect(lastCandidate(encodeEvents(events).chunks)).toMatchObject({ finishReason })
+  })
+
+  test('a blocked prompt is promptFeedback', () => {
     const { chunks } = encodeEvents([START, finish('prompt-blocked', { message: 'BLOCKLIST: no' })])
     expect(chunks[0]).toMatchObject({ promptFeedback: { blockReason: 'BLOCKLIST' } })
     expect(chunks[0]).not.toHaveProperty('candidates')
