@@ -88,6 +88,16 @@ function refersTo(ref: string): string {
   return `case when ${ref} ~* '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' then ${ref}::uuid end`
 }
 
+/** An amount in nano as people read it. */
+function money(nano: string): string {
+  return `(${nano}) * 0.000000001`
+}
+
+/** One in pico; a product of numeric is exact. */
+function exactMoney(pico: string): string {
+  return `(${pico}) * 0.000000000001`
+}
+
 /** All prompt tokens of an exchange `x`, which its tier goes by. */
 const PROMPT = '(x.input_uncached + x.cache_read + x.cache_write5m + x.cache_write1h + x.audio_input)'
 
@@ -159,6 +169,9 @@ function tokenRates(): string {
 /** What the exact cost of an exchange `x` comes to in nano: a quotient of numeric has some 16 digits, div() is exact. */
 const ROUNDED_UP = 'div(x.cost_pico + 999, 1000)'
 
+/** What the entries `u` and `t` of an exchange say that it cost exactly; a checkpoint knows that in nano only. */
+const CHARGED_PICO = `coalesce(t.cost_pico, case when u.ref is distinct from 'expired' then u.cost_pico end)`
+
 /** Everything that an audit checks, in the order of its report. */
 export const CHECKS: readonly Check[] = [
   {
@@ -169,8 +182,8 @@ export const CHECKS: readonly Check[] = [
     query: `
       select a.account_id, abs(a.credits - a.known_credits - coalesce(s.credits, 0))
           + abs(a.debits - a.known_debits - coalesce(s.debits, 0)) as difference,
-        format('account %s: credits %s, entries %s; debits %s, entries %s', a.account_id, a.credits,
-          a.known_credits + coalesce(s.credits, 0), a.debits, a.known_debits + coalesce(s.debits, 0)) as text
+        format('account %s: credits %s, entries %s; debits %s, entries %s', a.account_id, ${money('a.credits')},
+          ${money('a.known_credits + coalesce(s.credits, 0)')}, ${money('a.debits')}, ${money('a.known_debits + coalesce(s.debits, 0)')}) as text
       from audited a left join summed s on s.account_id = a.account_id
       where a.credits <> a.known_credits + coalesce(s.credits, 0) or a.debits <> a.known_debits + coalesce(s.debits, 0)`,
   },
@@ -202,13 +215,13 @@ export const CHECKS: readonly Check[] = [
     about: 'account',
     query: `
       select a.account_id, abs(a.credits - coalesce(g.amount, 0)) as difference,
-        format('account %s: credits %s, grants %s', a.account_id, a.credits, coalesce(g.amount, 0)) as text
+        format('account %s: credits %s, grants %s', a.account_id, ${money('a.credits')}, ${money('coalesce(g.amount, 0)')}) as text
       from audited a left join (select account_id, sum(amount) as amount from ledger_grant group by account_id) g
         on g.account_id = a.account_id
       where a.credits <> coalesce(g.amount, 0)
       union all
       select a.account_id, abs(g.amount - coalesce(e.amount, 0)), format('%s %s of account %s: %s, its grant %s of account %s',
-        g.entry_kind, g.entry_id, e.account_id, e.amount, g.amount, g.account_id)
+        g.entry_kind, g.entry_id, e.account_id, ${money('e.amount')}, ${money('g.amount')}, g.account_id)
       from audited a join ledger_grant g on g.account_id = a.account_id
       left join entry e on e.id = g.entry_id and e.kind = g.entry_kind
       where g.entry_id >= ${FIRST_ID} and (e.amount, e.account_id) is distinct from (g.amount, g.account_id)`,
@@ -219,8 +232,8 @@ export const CHECKS: readonly Check[] = [
     about: 'account',
     query: `
       select e.account_id, -sum(e.amount) - coalesce(max(g.amount), 0) as difference,
-        format('credit %s of account %s: gave %s until %s, taken of it %s', e.ref, e.account_id, coalesce(max(g.amount), 0),
-          coalesce(max(g.expires_at)::text, 'ever'), -sum(e.amount)) as text
+        format('credit %s of account %s: gave %s until %s, taken of it %s', e.ref, e.account_id, ${money('coalesce(max(g.amount), 0)')},
+          coalesce(max(g.expires_at)::text, 'ever'), ${money('-sum(e.amount)')}) as text
       from fresh e left join ledger_grant g on g.entry_id = ${refersTo('e.ref')} and g.account_id = e.account_id
       where e.kind = 'expiry' group by e.account_id, e.ref
       having max(g.expires_at) is null or -sum(e.amount) > max(g.amount)
@@ -236,13 +249,13 @@ export const CHECKS: readonly Check[] = [
     about: 'account',
     query: `
       select a.account_id, abs(a.pending - coalesce(h.amount, 0)) as difference,
-        format('account %s: pending %s, holds %s', a.account_id, a.pending, coalesce(h.amount, 0)) as text
+        format('account %s: pending %s, holds %s', a.account_id, ${money('a.pending')}, ${money('coalesce(h.amount, 0)')}) as text
       from audited a left join (select account_id, sum(amount) as amount from hold group by account_id) h
         on h.account_id = a.account_id
       where a.pending <> coalesce(h.amount, 0)
       union all
       select k.account_id, abs(b.pending - coalesce(h.amount, 0)),
-        format('key %s: pending %s, holds %s', b.key_id, b.pending, coalesce(h.amount, 0))
+        format('key %s: pending %s, holds %s', b.key_id, ${money('b.pending')}, ${money('coalesce(h.amount, 0)')})
       from key_budget b join api_key k on k.id = b.key_id join audited a on a.account_id = k.account_id
       left join (select key_id, sum(amount) as amount from hold where budgeted group by key_id) h on h.key_id = b.key_id
       where b.pending <> coalesce(h.amount, 0)`,
@@ -253,7 +266,7 @@ export const CHECKS: readonly Check[] = [
     about: 'account',
     query: `
       select k.account_id, abs(b.spent - b.unexplained - coalesce(e.cost, 0)) as difference,
-        format('key %s: spent %s, charged %s', b.key_id, b.spent, b.unexplained + coalesce(e.cost, 0)) as text
+        format('key %s: spent %s, charged %s', b.key_id, ${money('b.spent')}, ${money('b.unexplained + coalesce(e.cost, 0)')}) as text
       from key_budget b join api_key k on k.id = b.key_id join audited a on a.account_id = k.account_id
       left join lateral (select -sum(e.amount) as cost from entry e
         where e.budget_key_id = b.key_id and e.seq > b.since_seq) e on true
@@ -280,7 +293,7 @@ export const CHECKS: readonly Check[] = [
     about: 'account',
     query: `
       select r.account_id, r.cost_nano as difference, format('request %s of account %s: a charge of %s is refused since %s: %s',
-        r.id, r.account_id, r.cost_nano, to_char(r.refused_at at time zone 'UTC', 'YYYY-MM-DD HH24:MI:SS'), r.reason) as text
+        r.id, r.account_id, ${money('r.cost_nano')}, to_char(r.refused_at at time zone 'UTC', 'YYYY-MM-DD HH24:MI:SS'), r.reason) as text
       from refused_settlement r join audited a on a.account_id = r.account_id`,
   },
   {
@@ -289,12 +302,12 @@ export const CHECKS: readonly Check[] = [
     about: 'account',
     query: `
       select a.account_id, c.amount as difference, format('account %s: used code %s, worth %s, and got %s', a.account_id,
-        left(encode(d.code_hash, 'hex'), 16), c.amount, coalesce(e.amount, 0)) as text
+        left(encode(d.code_hash, 'hex'), 16), ${money('c.amount')}, ${money('coalesce(e.amount, 0)')}) as text
       from audited a join redemption d on d.account_id = a.account_id join redeem_code c on c.code_hash = d.code_hash
       left join entry e on e.id = d.entry_id and e.kind = 'promo' and e.account_id = a.account_id
       where e.amount is distinct from c.amount
       union all
-      select e.account_id, e.amount, format('account %s: got %s for %s, which it has not used', e.account_id, e.amount, e.ref)
+      select e.account_id, e.amount, format('account %s: got %s for %s, which it has not used', e.account_id, ${money('e.amount')}, e.ref)
       from fresh e left join redemption d on d.entry_id = e.id and d.account_id = e.account_id
       where e.kind = 'promo' and e.ref like 'redeem code %' and d.entry_id is null`,
   },
@@ -316,7 +329,7 @@ export const CHECKS: readonly Check[] = [
     about: 'account',
     query: `
       select r.account_id, r.refunded - coalesce(c.charged, 0) as difference,
-        format('request %s: charged %s, refunded %s', r.ref, coalesce(c.charged, 0), r.refunded) as text
+        format('request %s: charged %s, refunded %s', r.ref, ${money('coalesce(c.charged, 0)')}, ${money('r.refunded')}) as text
       from (select e.ref, e.account_id, sum(e.amount) as refunded from entry e join audited a on a.account_id = e.account_id
         where e.kind = 'usage_refund' group by e.ref, e.account_id) r
       left join lateral (select -sum(u.amount) as charged from entry u
@@ -336,14 +349,16 @@ export const CHECKS: readonly Check[] = [
             then format('request %s: made by account %s, charged to account %s', x.id, x.account_id,
               coalesce(nullif(u.account_id, x.account_id), t.account_id))
           when x.cost_nano is distinct from ${ROUNDED_UP}
-            then format('request %s: exactly %s pico, rounded to %s nano', x.id, x.cost_pico, x.cost_nano)
-          else format('request %s: cost %s, charged %s', x.id, coalesce(x.cost_nano, 0),
-            -coalesce(u.amount, 0) - coalesce(t.amount, 0)) end as text
+            then format('request %s: exactly %s, rounded to %s', x.id, ${exactMoney('x.cost_pico')}, ${money('x.cost_nano')})
+          when x.cost_nano = -coalesce(u.amount, 0) - coalesce(t.amount, 0)
+            then format('request %s: exactly %s, its entry says %s', x.id, ${exactMoney('x.cost_pico')}, ${exactMoney(CHARGED_PICO)})
+          else format('request %s: cost %s, charged %s', x.id, ${money('coalesce(x.cost_nano, 0)')},
+            ${money('-coalesce(u.amount, 0) - coalesce(t.amount, 0)')}) end as text
       from exchange x join audited a on a.account_id = x.account_id
       left join entry u on u.id = x.id and u.kind = 'usage' and u.id >= ${FIRST_ID}
       left join entry t on t.id = x.id and t.kind = 'usage_trueup' and t.id >= ${FIRST_ID}
       where x.id >= ${FIRST_ID} and (u.account_id <> x.account_id or t.account_id <> x.account_id
-        or x.cost_nano is distinct from ${ROUNDED_UP}
+        or x.cost_nano is distinct from ${ROUNDED_UP} or x.cost_pico <> ${CHARGED_PICO}
         or (x.cost_nano <> -coalesce(u.amount, 0) - coalesce(t.amount, 0)
           and x.started_at + x.total_ms * interval '1 ms' < now() - interval '1 minute'
           and not exists (select from hold h where h.id = x.id))
@@ -389,7 +404,7 @@ export const CHECKS: readonly Check[] = [
         where x.id >= ${FIRST_ID} and (x.cost_pico is not null or x.cost_nano is not null))
       select account_id, div(abs(cost_pico - coalesce(due_pico, 0)) + 999, 1000) as difference,
         case when due_pico is null then format('request %s: there is no price version %s%s', id, price_version, ' of ' || service_tier)
-          else format('request %s: cost %s pico, by price version %s it is %s', id, cost_pico, price_version, due_pico) end as text
+          else format('request %s: cost %s, by price version %s it is %s', id, ${exactMoney('cost_pico')}, price_version, ${exactMoney('due_pico')}) end as text
       from priced where cost_pico is distinct from due_pico`,
   },
   {
@@ -398,7 +413,7 @@ export const CHECKS: readonly Check[] = [
     about: 'ledger',
     query: `
       select null::bigint as account_id, abs(w.balance - e.balance) as difference,
-        format('wallets hold %s, the house owes %s', w.balance, e.balance) as text
+        format('wallets hold %s, the house owes %s', ${money('w.balance')}, ${money('e.balance')}) as text
       from (select coalesce(sum(credits - debits), 0) as balance from wallet) w,
         (select coalesce(sum(amount), 0) as balance from entry) e
       where w.balance <> e.balance
@@ -432,7 +447,7 @@ export const CHECKS: readonly Check[] = [
     query: `
       select null::bigint as account_id, abs(coalesce(d.amount, 0) - coalesce(e.amount, 0)) as difference,
         format('%s %s: %s entries of %s, now %s of %s', coalesce(d.day, e.day), coalesce(d.kind, e.kind),
-          coalesce(d.entries, 0), coalesce(d.amount, 0), coalesce(e.entries, 0), coalesce(e.amount, 0)) as text
+          coalesce(d.entries, 0), ${money('coalesce(d.amount, 0)')}, coalesce(e.entries, 0), ${money('coalesce(e.amount, 0)')}) as text
       from daily_total d full join (
         select (created_at at time zone 'UTC')::date as day, kind, count(*) as entries, sum(amount) as amount from entry
         where created_at < ((select max(day) from daily_total) + 1)::timestamp at time zone 'UTC' group by 1, 2) e
@@ -447,8 +462,8 @@ export const CHECKS: readonly Check[] = [
       select coalesce(m.account_id, e.account_id) as account_id,
         abs(coalesce(m.credits, 0) - coalesce(e.credits, 0)) + abs(coalesce(m.debits, 0) - coalesce(e.debits, 0)) as difference,
         format('account %s, %s: %s entries of %s and -%s, now %s of %s and -%s', coalesce(m.account_id, e.account_id),
-          to_char(coalesce(m.month, e.month), 'YYYY-MM'), coalesce(m.entries, 0), coalesce(m.credits, 0), coalesce(m.debits, 0),
-          coalesce(e.entries, 0), coalesce(e.credits, 0), coalesce(e.debits, 0)) as text
+          to_char(coalesce(m.month, e.month), 'YYYY-MM'), coalesce(m.entries, 0), ${money('coalesce(m.credits, 0)')}, ${money('coalesce(m.debits, 0)')},
+          coalesce(e.entries, 0), ${money('coalesce(e.credits, 0)')}, ${money('coalesce(e.debits, 0)')}) as text
       from monthly_total m full join (
         select e.account_id, date_trunc('month', e.created_at at time zone 'UTC')::date as month, count(*) as entries,
           coalesce(sum(e.amount) filter (where e.amount > 0), 0) as credits,
@@ -468,7 +483,7 @@ export const CHECKS: readonly Check[] = [
         format('account %s, key %s, model %s, channel %s, tier %s, %s: %s requests of %s, now %s of %s',
           coalesce(t.account_id, e.account_id), coalesce(t.key_id, e.key_id), coalesce(t.model, e.model),
           coalesce(t.channel, e.channel), coalesce(t.service_tier, e.service_tier), coalesce(t.at, e.at), coalesce(t.requests, 0),
-          coalesce(t.cost_nano, 0), coalesce(e.requests, 0), coalesce(e.cost_nano, 0)) as text
+          ${money('coalesce(t.cost_nano, 0)')}, coalesce(e.requests, 0), ${money('coalesce(e.cost_nano, 0)')}) as text
       from (select * from usage_total where (requests, failed, cost_nano, input, cached, output) <> (0, 0, 0, 0, 0, 0)) t
       full join (
         select u.account_id, u.at, u.key_id, u.model, u.channel, u.service_tier, count(*) as requests, sum(u.failed) as failed,
@@ -487,7 +502,7 @@ export const CHECKS: readonly Check[] = [
     informational: true,
     query: `
       select a.account_id, a.debits - a.credits as difference, format('account %s: %s since entry %s of %s, for %s',
-        a.account_id, a.credits - a.debits, f.seq, f.created_at, f.kind) as text
+        a.account_id, ${money('a.credits - a.debits')}, f.seq, f.created_at, f.kind) as text
       from audited a left join lateral (select e.seq, e.created_at, e.kind from entry e where e.account_id = a.account_id
         and e.seq > coalesce((select max(p.seq) from entry p where p.account_id = a.account_id and p.balance_after >= 0), 0)
         order by e.seq limit 1) f on true
@@ -495,7 +510,7 @@ export const CHECKS: readonly Check[] = [
   },
   {
     name: 'schema',
-    title: 'partitions, triggers, constraints and functions are as they were made',
+    title: 'partitions, triggers, constraints and functions are there, and in force',
     about: 'ledger',
     query: `
       select null::bigint as account_id, null::numeric as difference,
@@ -513,16 +528,23 @@ export const CHECKS: readonly Check[] = [
           from pg_inherits i where i.inhparent = 'entry'::regclass
         union all
         select 'wallet'::regclass, unnest(array['wallet_explained', 'wallet_starts_empty', 'wallet_kept', 'wallet_no_truncate'])
+        union all
+        values ('price_version'::regclass, 'price_version_append_only'), ('exchange'::regclass, 'exchange_usage')
       ) wanted
       where not exists (select from pg_trigger t
         where t.tgrelid = wanted.relation and t.tgname = wanted.trigger and t.tgenabled in ('O', 'A'))
       union all
       select null, null, format('constraint %s of %s is missing or not valid', wanted.name, wanted.relation)
-      from (values ('wallet', 'wallet_pkey'), ('wallet', 'wallet_monotone'), ('wallet', 'wallet_pending'), ('hold', 'hold_pkey'),
-        ('hold', 'hold_amount'), ('hold', 'hold_progress'), ('entry', 'entry_id_kind_pk'), ('entry', 'entry_id'),
-        ('entry', 'entry_kind'), ('entry', 'entry_sign'), ('entry', 'entry_cost'), ('ledger_grant', 'ledger_grant_amount'),
-        ('ledger_grant', 'ledger_grant_entry_id_entry_kind_entry_id_kind_fk'), ('redeem_code', 'redeem_code_uses'),
-        ('redemption', 'redemption_code_hash_account_id_pk'), ('key_budget', 'key_budget_counters'), ('idempotency', 'idempotency_scope_key_pk')) wanted(relation, name)
+      from (values ('wallet', 'wallet_pkey'), ('wallet', 'wallet_monotone'), ('wallet', 'wallet_overdraft'), ('wallet', 'wallet_pending'),
+        ('hold', 'hold_pkey'), ('hold', 'hold_amount'), ('hold', 'hold_id'), ('hold', 'hold_progress'),
+        ('entry', 'entry_id_kind_pk'), ('entry', 'entry_id'), ('entry', 'entry_kind'), ('entry', 'entry_sign'), ('entry', 'entry_cost'),
+        ('entry', 'entry_reason'), ('entry', 'entry_ref'), ('ledger_grant', 'ledger_grant_entry_id_entry_kind_pk'),
+        ('ledger_grant', 'ledger_grant_amount'), ('ledger_grant', 'ledger_grant_kind'),
+        ('ledger_grant', 'ledger_grant_entry_id_entry_kind_entry_id_kind_fk'), ('redeem_code', 'redeem_code_pkey'),
+        ('redeem_code', 'redeem_code_amount'), ('redeem_code', 'redeem_code_hash_length'), ('redeem_code', 'redeem_code_uses'),
+        ('redemption', 'redemption_code_hash_account_id_pk'), ('key_budget', 'key_budget_pkey'), ('key_budget', 'key_budget_counters'),
+        ('price_version', 'price_version_pkey'), ('price_version', 'price_version_rates'), ('price_version', 'price_version_source'),
+        ('idempotency', 'idempotency_scope_key_pk')) wanted(relation, name)
       where not exists (select from pg_constraint c
         where c.conrelid = wanted.relation::regclass and c.conname = wanted.name and c.convalidated)
       union all
@@ -532,7 +554,8 @@ export const CHECKS: readonly Check[] = [
         'ledger_hold_many', 'ledger_job_owner', 'ledger_leave', 'ledger_lock_wallet', 'ledger_make_partitions',
         'ledger_new_id', 'ledger_open_account', 'ledger_period_end', 'ledger_period_start', 'ledger_post',
         'ledger_priority', 'ledger_progress', 'ledger_reap', 'ledger_redeem', 'ledger_refuse_change',
-        'ledger_register', 'ledger_roll_up', 'ledger_settle', 'ledger_settle_batch', 'ledger_total_months']) wanted(name)
+        'ledger_register', 'ledger_roll_up', 'ledger_settle', 'ledger_settle_batch', 'ledger_total_months',
+        'usage_add_up', 'usage_correct', 'usage_of']) wanted(name)
       where not exists (select from pg_proc p where p.proname = wanted.name)`,
   },
 ]

@@ -181,7 +181,7 @@ describe('audit', () => {
     expect((await run(`audit --account ${await newAccount()}`)).code).toBe(0)
     const { code, text } = await run(`audit --account ${id}`)
     expect(code).toBe(1)
-    expect(text).toContain(`wallet_sums: account ${id}: credits 5000000001, entries 5000000000`)
+    expect(text).toContain(`wallet_sums: account ${id}: credits 5.000000001, entries 5.000000000`)
     expect(text).toEndWith('\nTHE LEDGER DOES NOT HOLD')
   })
 })

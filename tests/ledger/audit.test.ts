@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import type { TransactionSql } from 'postgres'
 import { sqlErrorOf } from '@/db/sql-error.ts'
 import { audit } from '@/ledger/audit.ts'
+import { CHECKS } from '@/ledger/audit-checks.ts'
 import type { LedgerOptions } from '@/ledger/ledger.ts'
 import { keySpending, ledgerStore } from '@/ledger/store.ts'
 import { createLog } from '@/telemetry/log.ts'
@@ -77,7 +78,7 @@ describe('finds nothing', () => {
     const report = await audit(url, { accountId: payer.accountId })
     const negative = report.checks.find(({ name }) => name === 'negative_wallets')
     expect([report.ok, negative?.count, negative?.differenceNano]).toEqual([true, 1, 7n])
-    expect(negative?.first[0]).toContain(`account ${payer.accountId}: -7 since entry 2`)
+    expect(negative?.first[0]).toContain(`account ${payer.accountId}: -0.000000007 since entry 2`)
   })
 
   test('wrong with receipts of requests whose charges are on their way', async () => {
@@ -231,6 +232,17 @@ describe('finds', () => {
         ) => tx`insert into exchange (id, account_id, key_id, surface, streamed, usage_source, cost_nano,
             cost_pico, status, end_state, started_at, total_ms, attempts)
           select id, account_id, 1, 'chat', false, 'reported', 9, 9000, 200, 'complete', now() - interval '1 hour', 5, 1
+          from entry where account_id = ${accountId} and seq = 2`,
+      ),
+      ['exchanges', 'receipts'],
+    ],
+    [
+      'a receipt whose exact cost is another than its entry says, though both round to the same',
+      tamper(
+        (tx, { accountId }) => tx`
+          insert into exchange (id, account_id, key_id, surface, streamed, usage_source, cost_nano, cost_pico, status, end_state,
+            started_at, total_ms, attempts)
+          select id, account_id, 1, 'chat', false, 'reported', -amount, cost_pico - 1, 200, 'complete', now(), 5, 1
           from entry where account_id = ${accountId} and seq = 2`,
       ),
       ['exchanges', 'receipts'],
@@ -504,8 +516,25 @@ describe('finds', () => {
     await close()
     const found = (wanted: string) => checks.find(({ name }) => name === wanted)
     expect(found('usage_once')).toMatchObject({ count: 1, first: [`request ${id}: 2 entries of usage`] })
-    expect(found('house')?.first).toEqual(['wallets hold 93, the house owes 90'])
+    expect(found('house')?.first).toEqual(['wallets hold 0.000000093, the house owes 0.000000090'])
     expect(found('sequence')).toMatchObject({ count: 0 })
+  })
+
+  test('whatever trigger, constraint or function of the ledger is missing: it looks for all of them', async () => {
+    const tables = [
+      ...['wallet', 'hold', 'entry', 'ledger_grant', 'redeem_code', 'redemption', 'key_budget'],
+      ...['price_version', 'idempotency', 'exchange'],
+    ]
+    const made = await sql<{ name: string }[]>`
+      select tgname as name from pg_trigger where not tgisinternal and tgrelid = any(${tables}::text[]::regclass[])
+      union
+      select conname from pg_constraint where contype in ('c', 'p', 'u') and conrelid = any(${tables}::text[]::regclass[])
+        and conrelid <> 'exchange'::regclass
+      union
+      select proname from pg_proc where proname ~ '^(ledger|usage)_' and pronamespace = 'public'::regnamespace`
+    const wanted = CHECKS.find(({ name }) => name === 'schema')?.query ?? ''
+    expect(made.length).toBeGreaterThan(50)
+    expect(made.filter(({ name }) => !wanted.includes(`'${name}'`))).toEqual([])
   })
 
   test('a payment that is taken for posted, and is not', async () => {
@@ -529,7 +558,7 @@ describe('finds', () => {
     await sql`insert into daily_total (day, kind, entries, amount) values ('2020-01-01', 'topup', 1, 5)`
     const { checks } = await audit(url)
     expect(checks.find(({ name }) => name === 'daily_totals')?.first).toEqual([
-      '2020-01-01 topup: 1 entries of 5, now 0 of 0',
+      '2020-01-01 topup: 1 entries of 0.000000005, now 0 of 0.000000000',
     ])
     await sql`delete from daily_total where day = '2020-01-01'`
   })
