@@ -1,6 +1,6 @@
 import type { Caller } from '@/accounts/account.ts'
 import { asGatewayError, GatewayError } from '@/errors/gateway-error.ts'
-import { admitCaller, admitWork } from '@/exchange/admission/admission.ts'
+import { admitCaller, admitWork, reaches } from '@/exchange/admission/admission.ts'
 import { authenticateCaller } from '@/exchange/admission/authentication.ts'
 import { termsOf } from '@/exchange/admission/body-arrival.ts'
 import { readBytes, requestAgain } from '@/exchange/admission/request-bytes.ts'
@@ -10,6 +10,7 @@ import { errorResponse } from '@/exchange/relay/reply.ts'
 import type { ConversationSurface } from '@/generation/surface.ts'
 import { fingerprintOf } from './fingerprint.ts'
 import type { IdempotentGateway } from './idempotency.ts'
+import { isReplay } from './replay.ts'
 
 /** Stripe's bound. */
 const LONGEST_KEY = 255
@@ -44,10 +45,13 @@ export async function answerOnce(gateway: IdempotentGateway, call: IdempotentCal
     const key = readKey(request.headers)
     const body = await readBytes(request, termsOf(caller, gateway))
     const claim = { accountId: caller.accountId, key, fingerprint: fingerprintOf(request, body) }
-    return await gateway.idempotency.once(claim, request, signal => {
+    const answered = await gateway.idempotency.once(claim, request, signal => {
       const again = requestAgain(request, body, signal)
       return { request: again, answer: () => answer(again) }
     })
+    if (!isReplay(answered) || isForCaller(gateway, caller, answered)) return answered
+    await answered.body?.cancel()
+    return await answer(requestAgain(request, body, request.signal))
   } catch (error) {
     const failure = failureOf(error, request.signal)
     const requestId = gateway.newRequestId()
@@ -57,6 +61,12 @@ export async function answerOnce(gateway: IdempotentGateway, call: IdempotentCal
     )
     return errorResponse(failure, requestId, call.surface)
   }
+}
+
+/** False for the answer of a model that another key of the account may use and this one may not. */
+function isForCaller({ catalog }: IdempotentGateway, caller: Caller, answered: Response): boolean {
+  const model = catalog.find(answered.headers.get('x-tollgate-model') ?? '')
+  return model === undefined || reaches(caller, model)
 }
 
 /** @throws GatewayError for a caller who is not to be served, which the exchange tells them */

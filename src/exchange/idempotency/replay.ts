@@ -41,6 +41,11 @@ export async function replay(run: StoredRun, options: ReplayOptions): Promise<Re
   return undefined
 }
 
+/** Whether an answer is one that was given before. */
+export function isReplay(answer: Response): boolean {
+  return answer.headers.has(REPLAYED)
+}
+
 function responseOf(head: AnswerHead, reader: ChunkReader): Response {
   const body = pulledBody(
     () => reader.next(),

@@ -261,6 +261,24 @@ test('does not count for another account', async () => {
   expect(second.id).not.toBe(first.id)
 })
 
+describe.each([...SURFACES])('%s', surface => {
+  test.each([false, true])(
+    'gives a key no answer of a model that it may not use, streamed: %p',
+    async stream => {
+      expect((await readAll(await ask(surface, { stream }))).status).toBe(200)
+      const keyFor = (model: string) =>
+        gateway.keys.createKey({ accountId: gateway.accountId, name: '', models: [model] })
+      const narrow = await ask(surface, { stream, apiKey: (await keyFor('whisper')).key })
+      expect((await readError(narrow, surface)).code).toBe('model_not_found')
+      const wide = await readAll(
+        await ask(surface, { stream, apiKey: (await keyFor(`${surface}/echo`)).key }),
+      )
+      expect([wide.status, wide.replayed]).toEqual([200, 'true'])
+      expect(upstream.seen).toHaveLength(1)
+    },
+  )
+})
+
 test('knows a caller by the address of its own connection', async () => {
   const from = (...allowIps: string[]) =>
     gateway.keys.createKey({ accountId: gateway.accountId, name: '', allowIps })
