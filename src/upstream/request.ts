@@ -18,7 +18,7 @@ export interface UpstreamRequest {
   /** Which pool of connections it goes over (connection-pools.ts); undefined: the first. */
   pool?: number | undefined
   /** Whether redirects are followed, as downloads need it; the key goes to the channel's own origin alone. */
-  followsRedirects?: boolean
+  followsRedirects?: boolean | undefined
 }
 
 /** A body that is too large to be kept in memory; opened anew for each attempt. */

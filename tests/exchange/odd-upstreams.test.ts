@@ -25,6 +25,11 @@ const CHUNKS = [
 const STREAM = `${CHUNKS.map(chunk => `data: ${JSON.stringify(chunk)}\n\n`).join('')}data: [DONE]\n\n`
 const message = { role: 'assistant', content: 'héllo 😀' }
 const WHOLE = JSON.stringify({ id: 'c', choices: [{ index: 0, message, finish_reason: 'stop' }] })
+const COMPLETE = {
+  object: 'response',
+  status: 'completed',
+  output: [{ type: 'message', role: 'assistant', content: [{ type: 'output_text', text: 'héllo 😀' }] }],
+}
 const TERMINAL = { chat: 'data: [DONE]', messages: 'event: message_stop' } as const
 const PLAIN = { 'content-type': 'text/event-stream' }
 
@@ -181,6 +186,40 @@ describe.each(callers)('a %s caller', caller => {
     }
   })
 
+  test.each([
+    ['that is null', 'chat/echo', { ...JSON.parse(WHOLE), error: null }],
+    [
+      'of a response that is complete',
+      'responses/echo',
+      { ...COMPLETE, error: { message: 'a part was slow' } },
+    ],
+  ])('an error %s is none: the answer is told', async (_, model, answer) => {
+    upstream.answer = () => Response.json(answer)
+    const response = await ask(caller, false, undefined, model)
+    expect(response.status).toBe(200)
+    expect(await response.text()).toContain('héllo 😀')
+  })
+
+  test('an error that is only words, in a 200, is told', async () => {
+    upstream.answer = () => Response.json({ error: 'the model is out of order' })
+    const response = await ask(caller, false)
+    expect(response.status).toBe(502)
+    expect(await response.text()).toContain('the model is out of order')
+  })
+
+  test.each([301, 302, 307, 308])(
+    'a redirect (%i) is no answer, and neither prompt nor key goes where it leads',
+    async status => {
+      const before = upstream.seen.length
+      const location = `${upstream.url}/elsewhere`
+      upstream.answer = ({ path }) =>
+        path === '/elsewhere' ? new Response(WHOLE) : new Response(null, { status, headers: { location } })
+      for (const stream of [false, true]) expect((await ask(caller, stream)).status).toBe(502)
+      const paths = upstream.seen.slice(before).map(({ path }) => path)
+      expect(new Set(paths)).toEqual(new Set(['/v1/chat/completions']))
+    },
+  )
+
   test('words in the place of a whole answer are told as what is not JSON', async () => {
     upstream.answer = () => new Response('Hello there')
     const response = await ask(caller, false)
@@ -205,6 +244,9 @@ describe.each(callers)('a %s caller', caller => {
     expect(response.headers.get('retry-after')).toBe('3')
     upstream.answer = () => new Response('{"error":{"message":"slow down"}}', { status: 429 })
     expect((await ask(caller, false)).headers.get('retry-after')).toBe('1')
+    upstream.answer = () =>
+      new Response('{"error":{"message":"slow down, try again in 6.2s"}}', { status: 429 })
+    expect((await ask(caller, false)).headers.get('retry-after')).toBe('7')
   })
 
   test.each([401, 403])('edge 85: %i because of our own key is 502 to the caller', async status => {

@@ -146,6 +146,15 @@ describe('an upstream that fails', () => {
     expect(await gateway.lastExchange()).toMatchObject({ channel: 'two', end_state: 'complete' })
   })
 
+  test('the caller is told of an error that is only words, inside a 200', async () => {
+    answer = () => Response.json({ error: 'the model is out of order' })
+    const response = await call('whole', 'one')
+    expect(response.status).toBe(502)
+    expect((await jsonOf(response)).error).toMatchObject({
+      message: expect.stringContaining('the model is out of order'),
+    })
+  })
+
   test("the upstream's complaint about the request comes back with its status, and is free", async () => {
     answer = () =>
       Response.json({ error: { message: 'too long', param: 'input', code: 'x' } }, { status: 422 })

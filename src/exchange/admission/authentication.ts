@@ -28,5 +28,5 @@ function callerOf(result: Authentication): Caller {
 
 /** A key that nobody can look up is neither good nor bad, and nothing is charged without the database either. */
 function unavailable(error: unknown): never {
-  throw error instanceof GatewayError ? error : databaseAway(error)
+  throw databaseAway(error)
 }

@@ -36,7 +36,7 @@ export async function send(
   { preparation, candidate, pool }: Sending,
   attempt: AbortController,
 ): Promise<Response> {
-  const { call, body, headers, followsRedirects = false } = preparation
+  const { call, body, headers, followsRedirects } = preparation
   const { channel } = candidate.route
   const { key } = candidate
   const response = await gateway.client(pass, {
