@@ -66,16 +66,24 @@ function carriedThoughts(wire: JsonObject): ReasoningPart[] {
 }
 
 /**
- * Puts thoughts where they were, before the text that led to the call; a client that kept them has them already. One
- * that kept their text alone (Google's ADK for TypeScript, where it streams) has what they replace.
+ * Puts thoughts where they were, before the text that led to the call; a client that kept them has them already, but for
+ * those that it had no part for. One that kept their text alone (Google's ADK for TypeScript, where it streams) has what
+ * they replace.
  */
 function addThoughts(parts: Part[], thoughts: readonly ReasoningPart[]): void {
-  const lost = thoughts.filter(thought => !parts.some(part => isSigned(part, thought.signature)))
-  if (lost.length === 0) return
+  const isKept = (thought: ReasoningPart) => parts.some(part => isSigned(part, thought.signature))
+  if (thoughts.every(isKept)) return
   const end = parts.findLastIndex(part => part.type !== 'text') + 1
   let start = end
-  while (isSigned(parts[start - 1], undefined)) start -= 1
-  parts.splice(start, end - start, ...lost)
+  while (isOneOf(parts[start - 1], thoughts)) start -= 1
+  parts.splice(start, end - start)
+  const missing = thoughts.filter(thought => !isKept(thought))
+  parts.splice(start, 0, ...missing)
+}
+
+/** Whether a part is what a client kept of one of these thoughts, be it without the signature. */
+function isOneOf(part: Part | undefined, thoughts: readonly ReasoningPart[]): boolean {
+  return isSigned(part, undefined) || thoughts.some(({ signature }) => isSigned(part, signature))
 }
 
 function isSigned(part: Part | undefined, signature: Signature | undefined): boolean {

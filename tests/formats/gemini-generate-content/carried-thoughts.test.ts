@@ -57,6 +57,10 @@ const ANSWERS: [string, Part[]][] = [
   ['a thought, then a call', [thought('Let me see.', signed('EqQB')), call('a')]],
   ['a thought, a text, then calls', [thought('Hm.', signed('EqQB')), textPart('Well'), call('a'), call('b')]],
   ['thoughts between calls', [thought('1', signed('A')), call('a'), thought('2', signed('B')), call('b')]],
+  [
+    'a redacted thought, then one that is shown',
+    [thought('', signed('A'), true), thought('2', signed('B')), textPart('Well'), call('a')],
+  ],
   ['a thought that was not shown', [thought('', signed('EqQB')), call('a')]],
   ['a thought whose signature holds it', [thought('Sum.', signed('gAAA', 'openai-responses')), call('a')]],
 ]
