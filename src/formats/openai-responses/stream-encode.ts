@@ -18,6 +18,7 @@ import { EventLines } from './event-line.ts'
 import { INCOMPLETE_REASON } from './finish.ts'
 import { ID_PREFIXES, type ItemWriter, type Place } from './item-writer.ts'
 import { itemOf } from './items.ts'
+import { encodeLogprobs } from './logprobs.ts'
 import { type ContentPart, MessageWriter } from './message-writer.ts'
 import { PairJoiner } from './pairs.ts'
 import { ReasoningWriter } from './reasoning-writer.ts'
@@ -128,7 +129,7 @@ export class ReplyWriter implements StreamMachine<GenerationEvent, string> {
       case 'logprobs': {
         const text = this.#message?.lastText
         const place = text === undefined || text.closed ? this.#earlyLogprobs : text.logprobs
-        place.push(...event.content)
+        place.push(...encodeLogprobs(event.content))
         return
       }
       case 'usage':

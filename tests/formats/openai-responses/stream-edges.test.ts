@@ -731,6 +731,21 @@ describe('the encoder', () => {
     expect((await sdkFinal(text)).output[0]).toMatchObject({ content: [{ logprobs: content }] })
   })
 
+  test('tokens whose bytes an upstream of Chat left out have those of their text, which SDKs want', () => {
+    const content = [{ token: 'é', logprob: -1, bytes: null, top_logprobs: [{ token: 'e', logprob: -2 }] }]
+    const text = encodeStream([
+      START,
+      ...textEvents(0, 'é'),
+      { type: 'logprobs', candidate: 0, content },
+      END,
+    ])
+    expect(finalOutput(text)).toMatchObject([
+      {
+        content: [{ logprobs: [{ bytes: [0xc3, 0xa9], top_logprobs: [{ token: 'e', bytes: [101] }] }] }],
+      },
+    ])
+  })
+
   test('those of a token that is no text yet, the first bytes of a character, belong to the text that follows', () => {
     const early = [{ token: '\\xf0\\x9f', logprob: -1, bytes: [0xf0, 0x9f], top_logprobs: [] }]
     const late = [{ token: '\\x98\\x80', logprob: -0.5, bytes: [0x98, 0x80], top_logprobs: [] }]
