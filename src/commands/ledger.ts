@@ -17,13 +17,20 @@ const creditCommand = posting('credit', 'add to the balance of an account, as pa
   details: `\n--expires T  until when it can be used; what is left of it then is taken away. ${EXPIRES}`,
   types: { expires: 'text' },
 })
-const debitCommand = posting('debit', 'take from the balance of an account')
+const debitCommand = posting('debit', 'take from the balance of an account', {
+  usage: '',
+  details: `
 
-/** A command that posts one entry; `more` is what only one of them takes. */
+It may be more than there is, as a payment that went back is: the balance is below zero then, and the next credit
+pays that first.`,
+  types: {},
+})
+
+/** A command that posts one entry; `more` is what only one of them takes or does. */
 function posting(
   side: 'credit' | 'debit',
   summary: string,
-  more: { usage: string; details: string; types: OptionTypes } = { usage: '', details: '', types: {} },
+  more: { usage: string; details: string; types: OptionTypes },
 ): Command {
   return {
     name: `account ${side}`,

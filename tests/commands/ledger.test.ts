@@ -76,6 +76,12 @@ test('credit and debit post an entry, tell the balance, and are in the log', asy
   ])
 })
 
+test('a debit takes what it says, also where that is more than there is: the next credit pays the debt first', async () => {
+  const id = await newAccount()
+  expect(await json(`account debit ${id} 7.50 --reason returned`)).toMatchObject({ balance: '-2.500000000' })
+  expect(await json(`account credit ${id} 3 --reason transfer`)).toMatchObject({ balance: '0.500000000' })
+})
+
 test('credit that has an end is shown with it until it is used, and is used first', async () => {
   const id = await newAccount()
   await json(`account credit ${id} 3 --reason campaign --expires 2999-01-31`)
