@@ -1,6 +1,6 @@
 import { readSettings, type Settings } from '@/config/settings.ts'
 import { type OpenedDatabase, openDatabase } from '@/db/open.ts'
-import { checkSecret } from '@/db/secret-check.ts'
+import { checkSecret, isSealed } from '@/db/secret-check.ts'
 import { ledgerStore } from '@/ledger/store.ts'
 import { loadSecret, nameOfSecret } from '@/secrets/secret.ts'
 import { type SecretBox, secretBox } from '@/secrets/secret-box.ts'
@@ -39,7 +39,7 @@ export function withLedger<Result>(
 
 /** The box that holds the upstream keys of this database. Refuses a secret that is not the one it was used with. */
 export async function openSecretBox(db: OpenedDatabase, settings: Settings): Promise<SecretBox> {
-  const box = secretBox(loadSecret(settings), nameOfSecret(settings))
+  const box = secretBox(loadSecret(settings, await isSealed(db)), nameOfSecret(settings))
   await checkSecret(db, box)
   return box
 }

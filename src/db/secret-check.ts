@@ -5,6 +5,11 @@ import { setting } from './schema.ts'
 
 const KEY = 'secret_check'
 
+/** Whether this database has been used with a secret. */
+export async function isSealed({ orm }: Pick<Database, 'orm'>): Promise<boolean> {
+  return (await orm.$count(setting, eq(setting.key, KEY))) > 0
+}
+
 /** Fails at the start, not at the first request, when the secret is not the one this database was used with. */
 export async function checkSecret(database: Database, box: SecretBox): Promise<void> {
   const value = Buffer.from(box.seal('tollgate')).toString('base64')

@@ -21,9 +21,10 @@ const SHORTEST_BYTES = 32
 /**
  * The secret of the deployment. The embedded default makes its own once, in `DATA_DIR/secret` (mode 600); a database
  * that several processes share needs one that they share as well, so there it must be given.
+ * @param isSealed whether the database has been used with one: another would not open it, so none is made
  */
-export function loadSecret(settings: SecretSettings): string {
-  const secret = settings.secret ?? readOrMake(settings)
+export function loadSecret(settings: SecretSettings, isSealed = false): string {
+  const secret = settings.secret ?? readOrMake(settings, isSealed)
   const length = Buffer.byteLength(secret)
   if (length >= SHORTEST_BYTES) return secret
   throw new Refusal(
@@ -36,13 +37,18 @@ export function nameOfSecret({ secret, dataDir }: Pick<Settings, 'secret' | 'dat
   return secret === undefined ? join(dataDir, 'secret') : 'TOLLGATE_SECRET'
 }
 
-function readOrMake(settings: SecretSettings): string {
+function readOrMake(settings: SecretSettings, isSealed: boolean): string {
   if (settings.databaseUrl !== undefined) {
     throw new Refusal('TOLLGATE_SECRET is not set; with DATABASE_URL it must be, 32 bytes or more')
   }
   const path = join(settings.dataDir, 'secret')
   mkdirSync(settings.dataDir, { recursive: true, mode: 0o700 })
-  return read(path) ?? make(path)
+  const known = read(path)
+  if (known !== undefined) return known
+  if (!isSealed) return make(path)
+  throw new Refusal(
+    `${path} is missing, and this database was used with it: put it back, or set TOLLGATE_SECRET to what is in it`,
+  )
 }
 
 function read(path: string): string | undefined {

@@ -19,6 +19,14 @@ test('is made once, readable by its owner only, and is the same afterwards', () 
   expect(readdirSync(dataDir)).toEqual(['secret'])
 })
 
+test('is not made anew for a database that was used with another: what is missing can be put back in its place', () => {
+  const dataDir = join(root, 'lost')
+  expect(() => loadSecret(embedded(dataDir), true)).toThrow(`${join(dataDir, 'secret')} is missing`)
+  expect(readdirSync(dataDir)).toEqual([])
+  const secret = loadSecret(embedded(dataDir))
+  expect(loadSecret(embedded(dataDir), true)).toBe(secret)
+})
+
 test('is the one of the environment when that is set', () => {
   const secret = 'from the environment, 32 bytes and more'
   expect(loadSecret({ ...embedded(join(root, 'given')), secret })).toBe(secret)
