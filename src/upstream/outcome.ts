@@ -29,8 +29,7 @@ const MAX_RETRY_AFTER_MS = 24 * 60 * 60 * 1000
 export function judge(complaint: Complaint): GatewayError {
   const { status, message } = complaint
   const blames = isAboutModel(complaint) ? 'model' : undefined
-  const retryAfterMs =
-    complaint.retryAfterMs === undefined ? undefined : Math.min(complaint.retryAfterMs, MAX_RETRY_AFTER_MS)
+  const retryAfterMs = plausible(complaint.retryAfterMs)
   if (status === 401 || status === 402 || status === 403 || isBadKey(complaint)) {
     return new GatewayError(
       'upstream_auth',
@@ -69,6 +68,11 @@ export function judge(complaint: Complaint): GatewayError {
     retry: 'next-channel',
     retryAfterMs,
   })
+}
+
+/** A time that has passed, or is no wait at all, says no more than none. */
+function plausible(retryAfterMs = 0): number | undefined {
+  return retryAfterMs > 0 ? Math.min(retryAfterMs, MAX_RETRY_AFTER_MS) : undefined
 }
 
 /**

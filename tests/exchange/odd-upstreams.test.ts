@@ -249,6 +249,16 @@ describe.each(callers)('a %s caller', caller => {
     expect((await ask(caller, false)).headers.get('retry-after')).toBe('7')
   })
 
+  test.each(['-5', '0', 'Fri, 20 Nov 2020 12:00:00 GMT'])(
+    'edge 84: a 429 that says to wait for %s is told as one second, wherever it is told',
+    async wait => {
+      upstream.answer = () =>
+        new Response('{"error":{"message":"slow down"}}', { status: 429, headers: { 'retry-after': wait } })
+      const { headers } = await ask(caller, false)
+      expect([headers.get('retry-after'), headers.get('retry-after-ms') ?? '1000']).toEqual(['1', '1000'])
+    },
+  )
+
   test.each([401, 403])('edge 85: %i because of our own key is 502 to the caller', async status => {
     upstream.answer = () =>
       new Response('{"error":{"message":"Incorrect API key provided: upstream-key-chat"}}', { status })

@@ -90,6 +90,16 @@ describe('what the caller may be told of a complaint', () => {
   })
 })
 
+test.each([0, -5000])(
+  'a wait of %d ms is none: a client hears the same in each of the headers that tell it',
+  ms => {
+    const complaint = { message: 'm', code: undefined, param: undefined, retryAfterMs: ms }
+    expect(judge({ status: 429, ...complaint }).retryAfterMs).toBe(1000)
+    expect(judge({ status: 503, ...complaint }).retryAfterMs).toBe(1000)
+    expect(judge({ status: 500, ...complaint }).retryAfterMs).toBeUndefined()
+  },
+)
+
 test.each([429, 503, 500])('a wait that no vendor can mean is a day in a %d', status => {
   const complaint = { message: 'm', code: undefined, param: undefined, retryAfterMs: 1e22 }
   expect(judge({ status, ...complaint }).retryAfterMs).toBe(24 * 60 * 60 * 1000)
