@@ -1,15 +1,18 @@
-import { isDeepStrictEqual } from 'node:util'
 import { asObject, asObjects, asString, asStrings, type JsonObject, type JsonValue } from '@/json/json.ts'
 import { resolveRef, withRootInPlace } from './schema-ref.ts'
+
+/** Most that is put together of a choice. References fan out, and vendors refuse schemas of this size anyway. */
+const MAX_MERGED = 10_000
 
 /**
  * A schema of a tool's input as vendors take it: an object at the top, and neither a reference nor a choice there, which
  * OpenAI and Anthropic refuse. What is referred to stands in its place. A choice is one object with the properties of all
- * that can be chosen, and its description says which go together.
+ * that can be chosen, and its description says which go together. One that is too large for that stays as it is.
  */
 export function objectSchema(given: JsonObject): JsonObject {
   const root = withRootInPlace(given)
   const { anyOf, oneOf, allOf, not, enum: values, ...rest } = root
+  if (isTooLarge([allOf, anyOf, oneOf].flatMap(asObjects), root)) return { ...root, type: 'object' }
   const told = constraintText({ anyOf, oneOf, not, enum: values })
   const every = branchesOf(allOf, root)
   if (told === undefined && every.length === 0)
@@ -21,7 +24,9 @@ export function objectSchema(given: JsonObject): JsonObject {
   return {
     ...rest,
     type: 'object',
-    properties: Object.assign(anyProperties(choices.flat()), ...all.map(propertiesOf)),
+    properties: Object.fromEntries(
+      [anyProperties(choices.flat()), ...all.map(propertiesOf)].flatMap(Object.entries),
+    ),
     ...(required.length > 0 && { required: [...new Set(required)] }),
     ...(description !== '' && { description }),
   }
@@ -34,6 +39,16 @@ export function constraintText(constraints: JsonObject): string | undefined {
   return `{${entries.map(([key, value]) => `${key}: ${JSON.stringify(value)}`).join(', ')}}`
 }
 
+function isTooLarge(branches: readonly JsonObject[], root: JsonObject): boolean {
+  let merged = 0
+  return branches.some(branch => {
+    for (const part of [branch, resolveRef(root, asString(branch['$ref']) ?? '') ?? {}]) {
+      merged += Object.keys(part).length + Object.keys(propertiesOf(part)).length + requiredOf(part).length
+    }
+    return merged > MAX_MERGED
+  })
+}
+
 function branchesOf(list: JsonValue | undefined, root: JsonObject): JsonObject[] {
   return asObjects(list).map(branch => {
     const ref = asString(branch['$ref'])
@@ -43,15 +58,17 @@ function branchesOf(list: JsonValue | undefined, root: JsonObject): JsonObject[]
 
 /** The properties of every branch; one on which they differ may be what any of them says. */
 function anyProperties(branches: readonly JsonObject[]): JsonObject {
-  const said = new Map<string, JsonValue[]>()
+  const said = new Map<string, Set<JsonValue>>()
   for (const branch of branches) {
     for (const [name, property = true] of Object.entries(propertiesOf(branch))) {
-      const known = said.get(name) ?? []
-      if (!known.some(other => isDeepStrictEqual(other, property))) said.set(name, [...known, property])
+      said.set(name, (said.get(name) ?? new Set()).add(property))
     }
   }
   return Object.fromEntries(
-    [...said].map(([name, all]) => [name, all.length === 1 ? all[0] : { anyOf: all }]),
+    [...said].map(([name, values]) => {
+      const all = [...new Map([...values].map(value => [JSON.stringify(value), value])).values()]
+      return [name, all.length === 1 ? all[0] : { anyOf: all }]
+    }),
   )
 }
 
@@ -60,9 +77,10 @@ function propertiesOf(schema: JsonObject): JsonObject {
 }
 
 /** What every one of several branches requires. */
-function requiredByAll([first, ...others]: readonly JsonObject[]): string[] {
-  if (first === undefined) return []
-  return requiredOf(first).filter(name => others.every(other => requiredOf(other).includes(name)))
+function requiredByAll(branches: readonly JsonObject[]): string[] {
+  const [first = [], ...others] = branches.map(requiredOf)
+  const sets = others.map(names => new Set(names))
+  return first.filter(name => sets.every(names => names.has(name)))
 }
 
 function requiredOf(schema: JsonObject): string[] {

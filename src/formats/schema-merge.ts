@@ -1,35 +1,36 @@
 import { nearestNumber } from '@/json/exact.ts'
-import { asArray, asObject, type JsonObject, type JsonValue } from '@/json/json.ts'
+import { asArray, asObject, isJsonObject, type JsonObject, type JsonValue } from '@/json/json.ts'
 
 /**
  * One schema that says what all of these say together, as `allOf` means it: properties and requirements are united,
  * bounds and enums narrowed; for anything else the later schema wins.
  */
 export function mergeSchemas(schemas: readonly JsonObject[]): JsonObject {
-  const merged = new Map<string, JsonValue | undefined>()
+  const said = new Map<string, JsonValue[]>()
   for (const schema of schemas) {
-    for (const [key, value] of Object.entries(schema))
-      merged.set(key, mergeKeyword(key, merged.get(key), value))
+    for (const [key, value] of Object.entries(schema)) if (value !== undefined) add(said, key, value)
   }
-  return Object.fromEntries(merged)
+  return Object.fromEntries([...said].map(([key, values]) => [key, mergeKeyword(key, values)]))
 }
 
-function mergeKeyword(
-  key: string,
-  left: JsonValue | undefined,
-  right: JsonValue | undefined,
-): JsonValue | undefined {
-  if (left === undefined) return right
-  if (right === undefined) return left
+/** One call for all that is said of a keyword: put together two by two, a list of n would be copied n times. */
+function mergeKeyword(key: string, values: readonly JsonValue[]): JsonValue {
   switch (key) {
     case 'properties':
     case '$defs':
     case 'definitions':
-      return mergeProperties(asObject(left) ?? {}, asObject(right) ?? {})
+      return values.length === 1 ? (values[0] ?? {}) : mergeProperties(values)
     case 'required':
-      return [...new Set([...asArray(left), ...asArray(right)])]
+      return values.length === 1 ? (values[0] ?? []) : [...new Set(values.flatMap(asArray))]
     case 'allOf':
-      return [...asArray(left), ...asArray(right)]
+      return values.length === 1 ? (values[0] ?? []) : values.flatMap(asArray)
+    default:
+      return values.reduce((left, right) => mergeTwo(key, left, right))
+  }
+}
+
+function mergeTwo(key: string, left: JsonValue, right: JsonValue): JsonValue {
+  switch (key) {
     case 'enum':
       return narrow(asArray(left), asArray(right))
     case 'type':
@@ -51,15 +52,26 @@ function mergeKeyword(
   }
 }
 
-function mergeProperties(left: JsonObject, right: JsonObject): JsonObject {
-  const entries = Object.entries(right).map(([name, value]): [string, JsonValue | undefined] => {
-    const known = Object.hasOwn(left, name) ? asObject(left[name]) : undefined
-    const added = asObject(value)
-    // Left to the walk, which merges `allOf` at its own depth.
-    const isNew = known === undefined || added === undefined || known === added
-    return [name, isNew ? value : { allOf: [known, added] }]
-  })
-  return Object.fromEntries([...Object.entries(left), ...entries])
+function mergeProperties(values: readonly JsonValue[]): JsonObject {
+  const said = new Map<string, JsonValue[]>()
+  for (const value of values) {
+    for (const [name, schema] of Object.entries(asObject(value) ?? {})) {
+      if (schema !== undefined) add(said, name, schema)
+    }
+  }
+  return Object.fromEntries([...said].map(([name, schemas]) => [name, mergeProperty(schemas)]))
+}
+
+/** Left to the walk, which merges `allOf` at its own depth. One that is no object leaves the last. */
+function mergeProperty(schemas: readonly JsonValue[]): JsonValue | undefined {
+  const parts = new Set(schemas)
+  return parts.size > 1 && schemas.every(isJsonObject) ? { allOf: [...parts] } : schemas.at(-1)
+}
+
+function add(said: Map<string, JsonValue[]>, key: string, value: JsonValue): void {
+  const values = said.get(key)
+  if (values === undefined) said.set(key, [value])
+  else values.push(value)
 }
 
 function narrow(left: readonly JsonValue[], right: readonly JsonValue[]): JsonValue[] {
@@ -72,16 +84,14 @@ function narrow(left: readonly JsonValue[], right: readonly JsonValue[]): JsonVa
 function narrowTypes(left: JsonValue, right: JsonValue): JsonValue {
   const first = Array.isArray(left) ? left : [left]
   const second = Array.isArray(right) ? right : [right]
-  const common = [
-    ...second.filter(type => allows(first, type)),
-    ...first.filter(type => allows(second, type)),
-  ]
+  const common = [...second.filter(allowedBy(first)), ...first.filter(allowedBy(second))]
   const types = [...new Set(common)]
   return types.length > 1 ? types : (types[0] ?? right)
 }
 
-function allows(types: readonly JsonValue[], type: JsonValue): boolean {
-  return types.includes(type) || (type === 'integer' && types.includes('number'))
+function allowedBy(types: readonly JsonValue[]): (type: JsonValue) => boolean {
+  const allowed = new Set(types)
+  return type => allowed.has(type) || (type === 'integer' && allowed.has('number'))
 }
 
 function extreme(left: JsonValue, right: JsonValue, pick: (a: number, b: number) => number): JsonValue {

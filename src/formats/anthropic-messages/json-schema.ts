@@ -25,9 +25,8 @@ const STRING_FORMATS: ReadonlySet<string> = new Set([
  * Of what `allOf` says together one schema is made: each part closed for itself would forbid what the others require.
  */
 export function closedSchema(schema: JsonObject): JsonObject {
-  const { allOf, ...own } = schema
-  const parts = asObjects(allOf)
-  if (parts.length > 0) return closedSchema(mergeSchemas([...parts, own]))
+  const parts = partsOf(schema)
+  if (parts.length > 1) return closedSchema(mergeSchemas(parts))
   const closed: JsonObject = {}
   const told: JsonObject = {}
   for (const [key, value] of Object.entries(schema)) {
@@ -42,6 +41,15 @@ export function closedSchema(schema: JsonObject): JsonObject {
   const text = description.filter(line => line !== undefined).join('\n\n')
   if (text !== '') closed['description'] = text
   return closed
+}
+
+/** What `allOf` says together, at whatever depth: the innermost first, since what stands outside is closer to the place. */
+function partsOf(schema: JsonObject): JsonObject[] {
+  const layers: JsonObject[][] = []
+  for (let layer = [schema]; layer.length > 0; layer = layer.flatMap(({ allOf }) => asObjects(allOf))) {
+    layers.unshift(layer.map(({ allOf, ...own }) => own))
+  }
+  return layers.flat()
 }
 
 /** Writes one keyword in its accepted form; false where there is none. */

@@ -1,5 +1,12 @@
 import { resolveRef } from '@/formats/schema-ref.ts'
-import { asObjects, asString, isJsonObject, type JsonObject, type JsonValue } from '@/json/json.ts'
+import {
+  asObjects,
+  asString,
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+  MAX_LEVELS,
+} from '@/json/json.ts'
 
 /**
  * Whether closing a schema (json-schema.ts) leaves its meaning: no recursion and no reference among what `allOf` says
@@ -7,26 +14,34 @@ import { asObjects, asString, isJsonObject, type JsonObject, type JsonValue } fr
  * that must be empty.
  */
 export function canBeClosed(schema: JsonObject): boolean {
-  return !isRecursive(schema, schema, new Map()) && !holds(isMap, schema) && !holds(mixesReference, schema)
+  return (
+    !isRecursive(schema, { root: schema, refs: new Map() }, 0) &&
+    !holds(isMap, schema) &&
+    !holds(mixesReference, schema)
+  )
 }
 
-/** @param refs the references met so far: `open` on the way to here, `done` when nothing in them comes back. */
-function isRecursive(
-  value: JsonValue | undefined,
-  root: JsonObject,
-  refs: Map<string, 'open' | 'done'>,
-): boolean {
-  if (Array.isArray(value)) return value.some(item => isRecursive(item, root, refs))
+interface Walk {
+  root: JsonObject
+  /** The references met so far: `open` on the way to here, `done` when nothing in them comes back. */
+  refs: Map<string, 'open' | 'done'>
+}
+
+/** Whether a schema holds itself, or goes on by references deeper than any that is meant. */
+function isRecursive(value: JsonValue | undefined, walk: Walk, depth: number): boolean {
+  if (depth > MAX_LEVELS) return true
+  if (Array.isArray(value)) return value.some(item => isRecursive(item, walk, depth + 1))
   if (!isJsonObject(value)) return false
+  const { root, refs } = walk
   const ref = asString(value['$ref'])
   // Definitions count where they are used.
   const inside = Object.entries(value).some(
-    ([key, inner]) => key !== '$defs' && key !== 'definitions' && isRecursive(inner, root, refs),
+    ([key, inner]) => key !== '$defs' && key !== 'definitions' && isRecursive(inner, walk, depth + 1),
   )
   if (inside || ref === undefined || refs.get(ref) === 'done') return inside
   if (ref === '#' || refs.get(ref) === 'open') return true
   refs.set(ref, 'open')
-  const recursive = isRecursive(resolveRef(root, ref), root, refs)
+  const recursive = isRecursive(resolveRef(root, ref), walk, depth + 1)
   refs.set(ref, 'done')
   return recursive
 }

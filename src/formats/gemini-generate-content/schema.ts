@@ -26,12 +26,15 @@ import type { WireSchema } from './wire.ts'
 const MAX_DEPTH = 32
 /** Most nodes of one lowered schema: references fan out, and a vendor refuses schemas of this size anyway. */
 const MAX_NODES = 4000
+/** Most that is written more often than it was said, as JSON: what references stand for, what stands beside a union. */
+const MAX_REPEATED_LENGTH = 10_000_000
 /** How often one reference may stand inside itself before it is cut. */
 const MAX_RECURSION = 2
 
 interface Walk {
   root: JsonObject
   nodes: number
+  repeatedLength: number
 }
 
 /**
@@ -40,7 +43,7 @@ interface Walk {
  */
 export function lowerSchema(schema: JsonValue | undefined): WireSchema {
   const root = asObject(schema) ?? {}
-  return lower(root, { root, nodes: 0 }, [], 0)
+  return lower(root, { root, nodes: 0, repeatedLength: 0 }, [], 0)
 }
 
 /** True for a schema that takes no properties: Gemini wants the whole field left out then. */
@@ -87,9 +90,10 @@ function flatten(
     if (walk.nodes > MAX_NODES) break
     const { $ref: _ref, allOf: _allOf, ...siblings } = schema
     if (ref !== undefined) path.push(ref)
-    const target = ref === undefined || tooRecursive(path) ? [] : [resolveRef(walk.root, ref)]
+    const referred = ref === undefined || tooRecursive(path) ? {} : (resolveRef(walk.root, ref) ?? {})
+    if (isTooMuch(referred, 1, walk)) break
     // What stands beside a reference is closer to the place and wins.
-    schema = mergeSchemas([...target, ...parts, siblings])
+    schema = mergeSchemas([referred, ...parts, siblings])
   }
   return { schema, path }
 }
@@ -97,6 +101,11 @@ function flatten(
 function tooRecursive(path: readonly string[]): boolean {
   const last = path.at(-1)
   return path.filter(ref => ref === last).length > MAX_RECURSION
+}
+
+function isTooMuch(repeated: JsonObject, times: number, walk: Walk): boolean {
+  walk.repeatedLength += JSON.stringify(repeated).length * times
+  return walk.repeatedLength > MAX_REPEATED_LENGTH
 }
 
 function cut(schema: JsonObject, type: SchemaType): WireSchema {
@@ -166,6 +175,7 @@ function lowerUnion(
   const base: JsonObject = realTypes(schema).length > 1 ? { ...shared, type: undefined } : shared
   const rest: JsonObject = anyOf !== undefined && oneOf !== undefined ? { ...base, oneOf } : base
   const real = branches.filter(branch => !isOnlyNull(branch))
+  if (isTooMuch(rest, real.length, walk)) return cut(schema, typeOf(schema))
   const canBeNull = isNullable(schema) || real.length < branches.length
   const lowered = real.map(branch => lower(mergeSchemas([rest, branch]), walk, refs, depth + 1))
   const [only] = lowered

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 import { functionTool } from '#tests/formats/parts.ts'
 import type { GenerationRequest, Reasoning } from '@/generation/request.ts'
-import type { JsonObject } from '@/json/json.ts'
+import { asObject, type JsonObject } from '@/json/json.ts'
 import { encode, target } from './fixtures.ts'
 
 const TOOL = functionTool('f', { parameters: undefined })
@@ -400,6 +400,33 @@ describe('structured output', () => {
     )
     const schema = { type: 'object', properties: { a: { $ref: '#/$defs/d0' } }, $defs }
     expect(body({ output: { ...output, schema } })['output_config']).toBeDefined()
+  })
+
+  test('what many parts say together takes no longer than what one says', () => {
+    const names = Array.from({ length: 20_000 }, (_, which) => `p${which}`)
+    const part = (name: string) => ({ properties: { [name]: { type: 'string' } }, required: [name] })
+    const schema = { type: 'object', allOf: names.map(part) }
+    const format = asObject(asObject(body({ output: { ...output, schema } })['output_config'])?.['format'])
+    expect(format?.['schema']).toMatchObject({ required: names, additionalProperties: false })
+  })
+
+  test('of what is said at several depths together, the outermost counts', () => {
+    const inner = {
+      allOf: [{ type: 'object', title: 'inner', properties: { a: { type: 'string' } } }],
+      title: 'outer',
+    }
+    const schema = { allOf: [inner, { required: ['a'] }], description: 'd' }
+    expect(body({ output: { ...output, schema } })['output_config']).toMatchObject({
+      format: { schema: { type: 'object', title: 'outer', required: ['a'], description: 'd' } },
+    })
+  })
+
+  test('definitions that refer on and on are no schema that can be held', () => {
+    const $defs = Object.fromEntries(
+      Array.from({ length: 20_000 }, (_, step) => [`d${step}`, { $ref: `#/$defs/d${step + 1}` }]),
+    )
+    const schema = { type: 'object', properties: { a: { $ref: '#/$defs/d0' } }, $defs }
+    expect(body({ output: { ...output, schema } })['output_config']).toBeUndefined()
   })
 
   test('in words where there are other tools, or any JSON will do', () => {

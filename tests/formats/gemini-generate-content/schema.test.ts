@@ -175,6 +175,23 @@ describe('edge 76: schemas', () => {
     expect(() => lowerSchema(deep)).not.toThrow()
   })
 
+  test.each<[string, JsonObject]>([
+    ['what a reference stands for', { $ref: '#/$defs/x' }],
+    [
+      'what stands beside a union',
+      { pattern: 'x'.repeat(100_000), anyOf: [{ minLength: 1 }, { maxLength: 9 }] },
+    ],
+  ])('%s is written often, and not without an end', (_, property) => {
+    const names = Array.from({ length: 1000 }, (_, which) => `p${which}`)
+    const lowered = lowerSchema({
+      type: 'object',
+      properties: Object.fromEntries(names.map(name => [name, property])),
+      $defs: { x: { type: 'string', enum: ['e'.repeat(100_000)] } },
+    })
+    expect(JSON.stringify(lowered).length).toBeWithin(5_000_000, 20_000_000)
+    expect(lowered).toMatchObject({ properties: { p999: { type: 'STRING' } } })
+  })
+
   test('an object without properties is empty', () => {
     expect(isEmptyObjectSchema(undefined)).toBe(true)
     expect(isEmptyObjectSchema({ type: 'object', properties: {}, additionalProperties: false })).toBe(true)
