@@ -63,6 +63,28 @@ describe('the smallest instance', () => {
     expect(JSON.stringify(smallestInstance(schema)).length).toBeLessThan(200)
   })
 
+  const doubling = Object.fromEntries(
+    Array.from({ length: 40 }, (_, step) => {
+      const next = { $ref: `#/$defs/d${step + 1}` }
+      return [`d${step}`, { allOf: [next, next] }]
+    }),
+  )
+  const node = {
+    type: 'object',
+    properties: { a: { $ref: '#' }, b: { $ref: '#' }, c: { $ref: '#' } },
+    required: ['a', 'b', 'c'],
+  }
+  test.each<[string, JsonObject]>([
+    ['a long text', { type: 'string', minLength: 1e12 }],
+    ['many items', { type: 'array', minItems: 1e12, items: { type: 'array', minItems: 1e12 } }],
+    ['a large item often', { type: 'array', minItems: 1e12, items: { const: 'x'.repeat(100_000) } }],
+    ['long texts', { type: 'array', minItems: 1e12, items: { type: 'string', minLength: 1e12 } }],
+    ['itself three times', node],
+    ['parts that double at every step', { $ref: '#/$defs/d0', $defs: doubling }],
+  ])('is not as large as a schema may ask for: %s', (_, schema) => {
+    expect(JSON.stringify(smallestInstance(schema)).length).toBeLessThan(20_000_000)
+  })
+
   test('fits a type that may hold itself', () => {
     const next = { anyOf: [{ $ref: '#/$defs/node' }, { type: 'null' }] }
     const node = {

@@ -11,32 +11,43 @@ import {
 
 /** Deep enough for real schemas, shallow enough to end a recursive one. */
 const DEEPEST = 12
+/** More steps, and more items or characters of one value, than any schema needs that is meant: asking for them costs nothing. */
+const MOST = 10_000
+/** So much of what a schema writes out itself is one step more. */
+const CHARACTERS_OF_A_STEP = 1000
+
+interface Walk {
+  readonly root: JsonObject
+  steps: number
+}
 
 /**
  * The smallest value that fits a JSON Schema (types may be in capitals, as Gemini writes them): required properties only,
  * the first of every choice (deep down null, where that is one), the lowest number allowed. Patterns are not solved.
  */
 export function smallestInstance(schema: JsonValue | undefined): JsonValue {
-  return instanceOf(schema, asObject(schema) ?? {}, 0)
+  return instanceOf(schema, { root: asObject(schema) ?? {}, steps: 0 }, 0)
 }
 
-function instanceOf(value: JsonValue | undefined, root: JsonObject, depth: number): JsonValue {
-  if (!isJsonObject(value) || depth > DEEPEST) return null
-  const schema = resolve(value, root)
-  if (schema['const'] !== undefined) return schema['const']
-  const fixed = asArray(schema['enum'])[0] ?? schema['default'] ?? asArray(schema['examples'])[0]
-  if (fixed !== undefined) return fixed
+function instanceOf(value: JsonValue | undefined, walk: Walk, depth: number): JsonValue {
+  if (!isJsonObject(value) || depth > DEEPEST || walk.steps > MOST) return null
+  const schema = resolve(value, walk)
+  const named = asArray(schema['enum'])[0] ?? schema['default'] ?? asArray(schema['examples'])[0]
+  const fixed = schema['const'] === undefined ? named : schema['const']
+  if (fixed !== undefined) {
+    walk.steps += JSON.stringify(fixed).length / CHARACTERS_OF_A_STEP
+    return fixed
+  }
   const choice = chosen(asObjects(schema['anyOf'] ?? schema['oneOf']), depth)
   if (choice !== undefined)
-    return instanceOf({ ...schema, ...choice, anyOf: undefined, oneOf: undefined }, root, depth + 1)
+    return instanceOf({ ...schema, ...choice, anyOf: undefined, oneOf: undefined }, walk, depth + 1)
   switch (typeOf(schema)) {
     case 'object':
-      return objectOf(schema, root, depth)
+      return objectOf(schema, walk, depth)
     case 'array':
-      return Array.from({ length: asNumber(Number(schema['minItems'])) ?? 0 }, () =>
-        instanceOf(schema['items'], root, depth + 1),
-      )
+      return arrayOf(schema, walk, depth)
     case 'string':
+      walk.steps += upToMost(schema['minLength']) / CHARACTERS_OF_A_STEP
       return stringOf(schema)
     case 'number':
     case 'integer':
@@ -55,17 +66,19 @@ function chosen(choices: readonly JsonObject[], depth: number): JsonObject | und
 }
 
 /** Follows `$ref` inside the same document and folds `allOf` into the schema around it. */
-function resolve(schema: JsonObject, root: JsonObject): JsonObject {
+function resolve(schema: JsonObject, walk: Walk): JsonObject {
+  walk.steps += 1
+  if (walk.steps > MOST) return {}
   let current = schema
   for (let hops = 0; hops < DEEPEST; hops++) {
     const reference = asString(current['$ref'])
     if (reference === undefined) break
     const { $ref: _, ...siblings } = current
-    current = { ...lookUp(reference, root), ...siblings }
+    current = { ...lookUp(reference, walk.root), ...siblings }
   }
   const all = asObjects(current['allOf'])
   if (all.length === 0) return current
-  return all.reduce<JsonObject>((merged, part) => mergeSchemas(merged, resolve(part, root)), {
+  return all.reduce<JsonObject>((merged, part) => mergeSchemas(merged, resolve(part, walk)), {
     ...current,
     allOf: undefined,
   })
@@ -100,13 +113,19 @@ function typeOf(schema: JsonObject): string | undefined {
   return schema['items'] === undefined ? undefined : 'array'
 }
 
-function objectOf(schema: JsonObject, root: JsonObject, depth: number): JsonObject {
+function objectOf(schema: JsonObject, walk: Walk, depth: number): JsonObject {
   const properties = asObject(schema['properties']) ?? {}
   const result: JsonObject = {}
   for (const name of asArray(schema['required'])) {
-    if (typeof name === 'string') result[name] = instanceOf(properties[name], root, depth + 1)
+    if (typeof name === 'string') result[name] = instanceOf(properties[name], walk, depth + 1)
   }
   return result
+}
+
+function arrayOf(schema: JsonObject, walk: Walk, depth: number): JsonValue[] {
+  const length = Math.min(upToMost(schema['minItems']), Math.max(0, MOST - walk.steps))
+  walk.steps += length
+  return Array.from({ length }, () => instanceOf(schema['items'], walk, depth + 1))
 }
 
 const FORMATTED: Record<string, string> = {
@@ -125,8 +144,12 @@ const FORMATTED: Record<string, string> = {
 function stringOf(schema: JsonObject): string {
   const formatted = FORMATTED[asString(schema['format']) ?? '']
   if (formatted !== undefined) return formatted
-  const text = 'text'.padEnd(Number(schema['minLength'] ?? 0), 'x')
+  const text = 'text'.padEnd(upToMost(schema['minLength']), 'x')
   return text.slice(0, asNumber(Number(schema['maxLength'])) ?? text.length)
+}
+
+function upToMost(length: JsonValue | undefined): number {
+  return Math.min(asNumber(Number(length)) ?? 0, MOST)
 }
 
 function numberOf(schema: JsonObject): number {
