@@ -81,6 +81,9 @@ export function serveConsole(
     reusePort: false,
     idleTimeout: idleS,
     maxRequestBodySize: MAX_BODY_BYTES,
+    // Its page of an error shows source code.
+    development: false,
+    error: error => failureResponse(consoleErrorOf(console, error, undefined)),
     async fetch(request, serving) {
       if (!URL.canParse(request.url)) return withHeaders(failureResponse(misdirected()), console, false)
       const { pathname } = new URL(request.url)

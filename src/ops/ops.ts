@@ -36,6 +36,8 @@ export function serveOps(dependencies: OpsDependencies, address: { hostname: str
     hostname: address.hostname,
     port: address.port,
     reusePort: false,
+    // Its page of an error shows source code.
+    development: false,
     fetch: request => app.fetch(request),
   })
 }

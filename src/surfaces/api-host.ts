@@ -121,6 +121,13 @@ export function serveApiHost(gateway: ApiGateway, address: ApiAddress): ApiHost 
         : asSent(answered, incoming)
     },
     websocket: sockets.handler,
+    // Its page of an error shows source code.
+    development: false,
+    error: error => {
+      const requestId = gateway.newRequestId()
+      gateway.log.error({ err: error, request_id: requestId }, 'the API host failed')
+      return errorResponse(asGatewayError(error), requestId, undefined)
+    },
   })
   return {
     url: server.url,
@@ -173,10 +180,11 @@ function surfaceOf(path: string): ConversationSurface | undefined {
 
 /**
  * Bun leaves the host out of `request.url` when the Host header is empty or is no host name, and takes it over when
- * it only looks like one (`x:y`). Such a request gets a neutral host, so that the header changes no path.
+ * it only looks like one (`x:y`); of a CONNECT it says the host alone. Such a request gets a neutral host, so that the
+ * header changes no path.
  */
 function withWholeUrl(request: Request): Request {
   if (URL.canParse(request.url)) return request
-  const path = request.url.replace(/^https?:\/\/[^/]*/, '')
+  const path = request.url.replace(/^https?:\/\/[^/]*/, '').replace(/^(?!\/)/, '/')
   return new Request(`http://localhost${path}`, request)
 }

@@ -285,6 +285,15 @@ describe('the Host header', () => {
     },
   )
 
+  test.each(['127.0.0.1:22', '[::1]:22', 'localhost:22', '//', 'x', '127.0.0.1:99999'])(
+    'is not what a CONNECT to %s says, which is no path of ours and tells nothing of us',
+    async target => {
+      const answer = await rawCall(`CONNECT ${target} HTTP/1.1`, ['host: x'])
+      expect(answer.status).toBe(404)
+      expect(JSON.parse(answer.text)).toMatchObject({ error: { code: 'unknown_path' } })
+    },
+  )
+
   test('is not what an absolute request line says either', async () => {
     const headers = ['host: x', `authorization: Bearer ${gateway.key}`]
     const body = JSON.stringify(CALLS.chat.body('chat/echo'))
