@@ -1,3 +1,4 @@
+import type { Known } from '@/config/checks.ts'
 import { readConfigFile } from '@/config/file.ts'
 import type { Environment } from '@/config/settings.ts'
 import { applyFile } from '@/console/catalog/file-changes.ts'
@@ -5,7 +6,7 @@ import type { Database } from '@/db/connect.ts'
 import { type ApplyResult, type Counts, countsOf } from '@/routing/catalog/apply.ts'
 import { describeCurrencyChange } from '@/routing/catalog/defaults.ts'
 import { describeJump } from '@/routing/catalog/price-jump.ts'
-import { readChannelIds } from '@/routing/catalog/store.ts'
+import { readChannelIds, readModelNames } from '@/routing/catalog/store.ts'
 import type { SecretBox } from '@/secrets/secret-box.ts'
 import { type Command, readArguments, UsageError } from './command.ts'
 import { openSecretBox, withDatabase } from './deployment.ts'
@@ -58,9 +59,15 @@ export async function applyPath(
   env: Environment,
   options: { prune: boolean; dryRun: boolean },
 ): Promise<ApplyResult> {
-  const known = options.prune ? [] : (await readChannelIds(db.orm)).keys()
-  const file = await readConfigFile(path, env, { channels: new Set(known) })
+  const known = options.prune ? NOTHING : await namesIn(db)
+  const file = await readConfigFile(path, env, known)
   return applyFile(db, secretBox, file, { ...options, source: 'file' })
+}
+
+const NOTHING: Known = { channels: new Set() }
+
+async function namesIn({ orm }: Pick<Database, 'orm'>): Promise<Known> {
+  return { channels: new Set((await readChannelIds(orm)).keys()), modelNames: await readModelNames(orm) }
 }
 
 const HEADINGS = ['', 'added', 'changed', 'removed']

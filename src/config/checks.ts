@@ -22,9 +22,12 @@ const PER_SECOND: Bounds = { most: DEAREST.perSecond, places: 12 }
 /** Money is nano units. What a bigint of them holds, with room to add. */
 const CREDIT: Bounds = { most: 1_000_000_000, places: 9 }
 
-/** Names that the database already knows and the file may refer to. */
+/** Names that the database already has and that the file does not take away. */
 export interface Known {
+  /** The file may refer to them. */
   channels: ReadonlySet<string>
+  /** Ids and aliases of models, and the id of the model whose they are; only that one may have them. */
+  modelNames?: ReadonlyMap<string, string>
 }
 
 const UNIT_PRICES = [
@@ -95,6 +98,12 @@ class Checks {
     const aliases = models.flatMap(model => textItems(model, 'aliases'))
     // One name space: a caller's word must mean one model.
     this.#distinct([...ids, ...aliases], name => `a model named ${this.#quoted(name)} is already there`)
+    const written = new Set(ids.map(({ value }) => value))
+    for (const name of [...ids, ...aliases]) {
+      const owner = known.modelNames?.get(name.value)
+      if (owner === undefined || written.has(owner)) continue
+      this.#add(name.pointer, `${this.#quoted(name)} is already a name of model "${owner}" in the database`)
+    }
     for (const model of models) {
       this.#routes(model, known)
       this.#distinct(textItems(model, 'surfaces'), name => `${this.#quoted(name)} is already there`)

@@ -150,6 +150,20 @@ describe('migrate and apply', () => {
     expect((await json('account', 'create', '--email', 'after-wrong-file@x')).balance).toBe('2.500000000')
   })
 
+  test('a name of a model that stays in the database is a line with its place', async () => {
+    await json(
+      'apply',
+      path('kept.yaml', 'models: [{ id: kept, aliases: [k], channels: [{ channel: main }] }]'),
+    )
+    const taken = path('taken.yaml', 'models:\n  - { id: k, channels: [{ channel: main }] }\n')
+    const { exitCode, stderr } = await run('apply', taken)
+    expect([exitCode, stderr]).toEqual([
+      1,
+      `${taken}:2: models[0].id: "k" is already a name of model "kept" in the database\n`,
+    ])
+    await json('apply', path('tollgate.yaml', FILE), '--prune')
+  })
+
   test('a file that is not there is one line', async () => {
     const { exitCode, stderr } = await run('apply', 'nowhere.yaml')
     expect([exitCode, stderr]).toEqual([1, 'nowhere.yaml: cannot be read (ENOENT)\n'])

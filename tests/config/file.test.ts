@@ -3,6 +3,7 @@ import { describe, expect, test } from 'bun:test'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import type { Known } from '@/config/checks.ts'
 import { ConfigFileError, configFileOf, parseConfigFile, readConfigFile } from '@/config/file.ts'
 import { type Environment, SettingsError } from '@/config/settings.ts'
 import { readYaml } from '@/config/yaml.ts'
@@ -10,7 +11,7 @@ import { readYaml } from '@/config/yaml.ts'
 const NOTHING = { channels: new Set<string>() }
 const CHANNEL = '{ name: main, format: openai-responses, base_url: https://api.example.com }'
 
-function parse(text: string, env: Environment = {}, known = NOTHING) {
+function parse(text: string, env: Environment = {}, known: Known = NOTHING) {
   return parseConfigFile(text, { name: 'tollgate.yaml', env, known })
 }
 
@@ -156,6 +157,22 @@ test('an empty file declares nothing', () => {
 test('a model may use a channel that the database already has', () => {
   const text = 'models:\n  - { id: m, channels: [{ channel: older }] }\n'
   expect(parse(text, {}, { channels: new Set(['older']) }).models[0]?.routes[0]?.channel).toBe('older')
+})
+
+test('a name that the database has belongs to its model, unless the file says that model anew', () => {
+  const models =
+    '- { id: latest, channels: [{ channel: main }] }\n- { id: b, aliases: [b2, older], channels: [{ channel: main }] }'
+  const modelNames = new Map([
+    ['older', 'older'],
+    ['latest', 'older'],
+  ])
+  const known = { channels: new Set(['main']), modelNames }
+  expect(() => parse(`models:\n${models}`, {}, known)).toThrow(
+    'tollgate.yaml:2: models[0].id: "latest" is already a name of model "older" in the database\n' +
+      'tollgate.yaml:3: models[1].aliases[1]: "older" is already a name of model "older" in the database',
+  )
+  const anew = `models:\n${models.replace(', older', '')}\n- { id: older, channels: [{ channel: main }] }`
+  expect(parse(anew, {}, known).models).toHaveLength(3)
 })
 
 test('an anchor stands for its value', () => {

@@ -232,6 +232,13 @@ export async function readChannelIds(rows: Rows): Promise<Map<string, number>> {
   return new Map(found.map(({ id, name }) => [name, id]))
 }
 
+/** The ids and aliases of all models, each with the id of its model. */
+export async function readModelNames(rows: Rows): Promise<Map<string, string>> {
+  const ids = await rows.select({ name: model.id, id: model.id }).from(model)
+  const aliases = await rows.select({ name: modelAlias.alias, id: modelAlias.modelId }).from(modelAlias)
+  return new Map([...ids, ...aliases].map(({ name, id }) => [name, id]))
+}
+
 /** One writer of channels and models at a time, until the end of the transaction. */
 export async function lockCatalog(tx: Transaction): Promise<void> {
   await tx.execute(sql`select pg_advisory_xact_lock(hashtext(${CATALOG_TOPIC}))`)
