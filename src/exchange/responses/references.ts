@@ -3,7 +3,6 @@ import { GatewayError } from '@/errors/gateway-error.ts'
 import { invalidRequest } from '@/formats/invalid.ts'
 import { asArray, asObject, type JsonObject, type JsonValue, parseObject } from '@/json/json.ts'
 import { PLAIN_TEXTS, type Texts } from '@/json/outline.ts'
-import { isReadable } from './items.ts'
 import type { ResponseGateway } from './kept-responses.ts'
 
 /** A reference is no longer than this; what is need not be parsed to know that it is none. */
@@ -53,10 +52,9 @@ export async function resolveReferences(
   const { responses, maxBodyBytes, clock } = gateway
   const found = await inTime(responses.store.items(accountId, named, maxBodyBytes), clock)
   if (found === 'too-large') throw tooLarge(maxBodyBytes)
-  const readable = new Map([...found].filter(([, item]) => isReadable(item)))
   let room = maxBodyBytes
   return items.map((item, index) => {
-    const stored = readable.get(ids[index] ?? '')
+    const stored = found.get(ids[index] ?? '')
     if (stored === undefined) return item
     // An item takes as much again each time that it is named.
     room -= stored.length

@@ -197,6 +197,33 @@ describe.each(UPSTREAMS)('over %s', format => {
   })
 })
 
+test.each(['the id of the response', 'references to its items'])(
+  'a thought that nobody signed comes back to an upstream of Chat between its call and the result, by %s',
+  async how => {
+    const call = { id: 'call_1', type: 'function', function: { name: 'look', arguments: '{}' } }
+    const message = {
+      role: 'assistant',
+      content: null,
+      reasoning_content: 'Look first.',
+      tool_calls: [call],
+    }
+    const choices = [{ index: 0, message, finish_reason: 'tool_calls' }]
+    const usage = { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 }
+    upstream.answer = () => Response.json({ id: 'c', object: 'chat.completion', choices, usage })
+    const tools = [{ type: 'function' as const, name: 'look', parameters: { type: 'object' }, strict: false }]
+    const model = 'chat/echo'
+    const first = await openai.responses.create({ model, input: 'one', tools, store: true })
+    const result = { type: 'function_call_output' as const, call_id: 'call_1', output: 'seen' }
+    const references = first.output.map(({ id }) => ({ type: 'item_reference' as const, id: id ?? '' }))
+    await openai.responses.create(
+      how === 'the id of the response'
+        ? { model, tools, input: [result], previous_response_id: first.id }
+        : { model, tools, input: [{ role: 'user', content: 'one' }, ...references, result] },
+    )
+    expect(lastBody()['messages']).toMatchObject([{}, { reasoning_content: 'Look first.' }, { role: 'tool' }])
+  },
+)
+
 describe('what an upstream of the same format is told', () => {
   test.each<{ store?: boolean | null }>([{}, { store: true }, { store: false }, { store: null }])(
     'is to keep nothing, whatever the caller says: %j',
