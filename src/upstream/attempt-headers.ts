@@ -70,8 +70,11 @@ export function attemptHeaders(request: UpstreamRequest): Record<string, string>
   const { channel } = request
   const key = request.key ?? (channel.baseUrl === SIMULATOR ? SIMULATOR_KEY : undefined)
   if (key !== undefined) noteSent(key.secret)
+  const own: Record<string, string> = {}
   for (const [name, value] of Object.entries(channel.headers)) {
     if (CREDENTIAL_HEADER.test(name)) noteSent(value.replace(/^\w+ +/, ''))
+    // In the spelling of those above: of a header in two spellings both values would be sent.
+    own[name.toLowerCase()] = value
   }
   return {
     ...contentHeaders(request.body),
@@ -80,7 +83,7 @@ export function attemptHeaders(request: UpstreamRequest): Record<string, string>
     'user-agent': USER_AGENT,
     ...request.headers,
     ...(key === undefined ? {} : keyHeaders(channel.format, key.secret)),
-    ...channel.headers,
+    ...own,
   }
 }
 

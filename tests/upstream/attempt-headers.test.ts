@@ -58,8 +58,23 @@ test("the operator's word for a channel is the last, the key comes before what t
   const [secret] = [...requests()].filter(({ key, headers }) => key?.id === 1 && headers === given[3])
   expect(secret && attemptHeaders(secret)).toMatchObject({ authorization: 'Bearer one' })
   const [named] = [...requests()].filter(({ channel }) => channel === team)
-  expect(named && attemptHeaders(named)).toMatchObject({ 'User-Agent': 'ours', 'x-team': 'a' })
+  expect(named && attemptHeaders(named)).toMatchObject({ 'user-agent': 'ours', 'x-team': 'a' })
 })
+
+test.each([
+  ['openai-chat-completions', { Authorization: 'Basic mine', ACCEPT: 'a/b' }],
+  ['openai-responses', { AUTHORIZATION: 'Basic mine', 'User-Agent': 'ours' }],
+  ['anthropic-messages', { 'X-Api-Key': 'mine', 'Anthropic-Version': '2099-01-01' }],
+  ['gemini-generate-content', { 'X-Goog-Api-Key': 'mine' }],
+] as const)(
+  "of %s the operator's word takes the place of ours, however its name is spelled",
+  (format, own) => {
+    const channel = channelOf(3, { format, headers: own })
+    const [request] = [...requests()].filter(({ key, headers }) => key?.id === 1 && headers === usual)
+    const sent = new Headers(request && attemptHeaders({ ...request, channel }))
+    for (const [name, value] of Object.entries(own)) expect(sent.get(name)).toBe(value)
+  },
+)
 
 test.each([
   ['nothing', undefined, {}],
