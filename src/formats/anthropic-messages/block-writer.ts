@@ -7,7 +7,6 @@ import type { Signature, ToolCallKind } from '@/generation/part.ts'
 import { isJsonObject, type JsonObject } from '@/json/json.ts'
 import { encodeCitation } from './citation.ts'
 import type { Written } from './finish.ts'
-import { CALL_ID } from './part-encode.ts'
 import { DIRECT_CALLER, NO_CITATIONS, replySignature, type ThoughtDisplay } from './reply.ts'
 import { FORMAT } from './wire.ts'
 
@@ -173,7 +172,7 @@ export class BlockWriter {
 
   #startTool(event: Extract<BlockEvent, { type: 'tool-input-start' }>): void {
     this.written.toolUse = true
-    const id = fitCallId(event.callId, CALL_ID)
+    const id = fitCallId(event.callId)
     const start = JSON.stringify({ type: 'tool_use', id, name: event.name, input: {}, ...DIRECT_CALLER })
     this.#current = { kind: 'tool', block: event.block, shown: false, tool: event.kind, start, held: '' }
   }

@@ -5,7 +5,12 @@ import type { Turn } from '@/generation/request.ts'
 import { asString, type JsonObject } from '@/json/json.ts'
 import type { ModelTraits } from './models.ts'
 import { encodePart } from './part-encode.ts'
-import { type Entry, pairResults, separateCalls } from './result-pairing.ts'
+
+/** One message under construction. */
+interface Entry {
+  role: Turn['role']
+  blocks: JsonObject[]
+}
 
 /** What decides how a turn is written, beside the turn. */
 interface MessageContext {
@@ -21,11 +26,10 @@ interface MessageContext {
 /** Said by the user where the API wants a user's turn and the conversation has none. */
 const FILLER: JsonObject = { type: 'text', text: 'Continue.' }
 
-/** The turns as messages that the API accepts: alternating, from user to user, calls and results paired. */
+/** Paired turns (tools/paired-turns.ts) as messages that the API accepts: alternating, from user to user. */
 export function encodeMessages(turns: readonly Turn[], context: MessageContext): JsonObject[] {
   const entries = turns.map((turn, index) => encodeTurn(turn, index, context))
-  const paired = pairResults(separateCalls(merge(entries.filter(entry => entry.blocks.length > 0))))
-  const messages = placeSystem(merge(paired))
+  const messages = placeSystem(merge(entries.filter(entry => entry.blocks.length > 0)))
   if (messages[0]?.role !== 'user') messages.unshift({ role: 'user', blocks: [FILLER] })
   finish(messages, context)
   return messages.map(({ role, blocks }) => ({ role, content: blocks }))
@@ -46,7 +50,7 @@ function encodeTurn(turn: Turn, index: number, context: MessageContext): Entry {
   return { role, blocks: turn.parts.flatMap(part => encodePart(part, { role, target, thoughts, losses })) }
 }
 
-/** Neighbours of one role as one message, so that all results of a turn stand together. */
+/** Neighbours of one role as one message. */
 function merge(entries: readonly Entry[]): Entry[] {
   const merged: Entry[] = []
   for (const entry of entries) {

@@ -1,7 +1,6 @@
 import type { Target } from '@/formats/codec.ts'
 import { unsayableMedia } from '@/formats/invalid.ts'
 import type { Losses } from '@/formats/losses.ts'
-import { fitCallId } from '@/formats/tools/call-id.ts'
 import { wrappedInput } from '@/formats/tools/call-input.ts'
 import type {
   MediaPart,
@@ -17,9 +16,6 @@ import { encodeCitationHistory } from './citation.ts'
 import { encodeMedia } from './media-encode.ts'
 import { ownSignature } from './reasoning-history.ts'
 import { FORMAT } from './wire.ts'
-
-/** What the API accepts as the id of a tool call; the length is ours. */
-export const CALL_ID = { pattern: /^[a-zA-Z0-9_-]+$/, maxLength: 64 }
 
 /** Of what a part's blocks depend on beside the part. */
 interface PartContext {
@@ -80,7 +76,7 @@ function encodeThought(part: ReasoningPart, target: Target): JsonObject[] {
 function encodeToolUse(part: ToolCallPart): JsonObject {
   const block = {
     type: 'tool_use',
-    id: fitCallId(part.callId, CALL_ID),
+    id: part.callId,
     name: part.name,
     input: wrappedInput(part.kind, part.input),
   }
@@ -95,7 +91,7 @@ function encodeToolResult(part: ToolResultPart, losses: Losses): JsonObject {
   )
   const block = {
     type: 'tool_result',
-    tool_use_id: fitCallId(part.callId, CALL_ID),
+    tool_use_id: part.callId,
     ...(plain && only.text !== '' ? { content: only.text } : blocks.length > 0 && { content: blocks }),
     ...(part.isError && { is_error: true }),
   }

@@ -1,7 +1,7 @@
 import type { Target } from '@/formats/codec.ts'
 import { signatureFor } from '@/formats/signatures/signature.ts'
 import type { Part, ReasoningPart } from '@/generation/part.ts'
-import { isSilent, type Turn } from '@/generation/request.ts'
+import type { Turn } from '@/generation/request.ts'
 import { FORMAT } from './wire.ts'
 
 /** Which thoughts of the conversation may go back to this upstream. */
@@ -17,6 +17,7 @@ interface ReasoningHistory {
 /**
  * Thoughts go back only to their maker, and an assistant's stretch (from one word of the user to the next, tool
  * results between) goes with all of its thoughts or with none: the API refuses a stretch that lost some.
+ * @param turns paired (tools/paired-turns.ts)
  */
 export function reasoningHistory(turns: readonly Turn[], target: Target): ReasoningHistory {
   const kept = new Set<number>()
@@ -30,8 +31,7 @@ export function reasoningHistory(turns: readonly Turn[], target: Target): Reason
     const called = stretch.some(index => turns[index]?.parts.some(part => part.type === 'tool-call'))
     if (stretch.length > 0) lacking = called && !own
   }
-  // What the user says behind results stands in one message with them.
-  const answer = turns.findLastIndex(turn => turn.role === 'assistant' && !isSilent(turn))
+  const answer = turns.findLastIndex(turn => turn.role === 'assistant')
   return { kept, lost, openLoopLacksThought: lacking && turns.slice(answer + 1).some(answersCalls) }
 }
 
@@ -41,12 +41,16 @@ export function ownSignature(part: ReasoningPart, target: Target): string | unde
   return value === '' ? undefined : value
 }
 
-/** Indexes of the assistant turns of each stretch. */
+/** Indexes of the assistant turns of each stretch. What the user says behind results stands in one message with them. */
 function stretches(turns: readonly Turn[]): number[][] {
   const found: number[][] = [[]]
+  let isAnswered = false
   for (const [index, turn] of turns.entries()) {
-    if (turn.role === 'assistant' && !isSilent(turn)) found.at(-1)?.push(index)
-    else if (turn.role === 'user' && !answersCalls(turn)) found.push([])
+    if (turn.role === 'assistant') {
+      found.at(-1)?.push(index)
+      isAnswered = false
+    } else if (answersCalls(turn)) isAnswered = true
+    else if (turn.role === 'user' && !isAnswered) found.push([])
   }
   return found
 }

@@ -1,6 +1,8 @@
 import type { EncodedRequest, Target } from '@/formats/codec.ts'
 import { refuseSeveral, unsayable } from '@/formats/invalid.ts'
 import { Losses } from '@/formats/losses.ts'
+import { fitCallId } from '@/formats/tools/call-id.ts'
+import { pairedTurns } from '@/formats/tools/paired-turns.ts'
 import { loseWordless, type RareField } from '@/formats/wordless.ts'
 import { type TextPart, textPart } from '@/generation/part.ts'
 import type { GenerationRequest } from '@/generation/request.ts'
@@ -19,8 +21,9 @@ export function encodeRequest(request: GenerationRequest, target: Target): Encod
   refuseImpossible(request)
   const losses = new Losses()
   const model = modelTraits(target.model)
-  const { head, headTurns } = splitHead(request.turns)
-  const turns = request.turns.slice(headTurns)
+  const paired = pairedTurns(request.turns, fitCallId)
+  const { head, headTurns } = splitHead(paired)
+  const turns = paired.slice(headTurns)
   const history = reasoningHistory(turns, target)
   if (history.lost) losses.add('reasoningHistory')
 

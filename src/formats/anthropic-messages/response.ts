@@ -12,7 +12,6 @@ import { asObject, asObjects, asString, isJsonObject, type JsonObject } from '@/
 import { closeBlock, openBlock } from './block-reader.ts'
 import { encodeCitation } from './citation.ts'
 import { decodeFinish, encodeFinish, type Written } from './finish.ts'
-import { CALL_ID } from './part-encode.ts'
 import { DIRECT_CALLER, NO_CITATIONS, REPLY_NULLS, replyId, replySignature, thoughtDisplay } from './reply.ts'
 import { encodeMessageUsage, readUsage, tierIn } from './usage.ts'
 import { FORMAT } from './wire.ts'
@@ -135,7 +134,7 @@ function signatureBefore({ signature }: ToolCallPart | MediaPart, context: Reply
 function encodeToolUse(part: ToolCallPart): JsonObject {
   return {
     type: 'tool_use',
-    id: fitCallId(part.callId, CALL_ID),
+    id: fitCallId(part.callId),
     name: part.name,
     input: wrappedInput(part.kind, part.input),
     ...DIRECT_CALLER,

@@ -1,11 +1,11 @@
-import { NO_RESULT, orphanParts, withDocumentTexts } from '@/formats/tools/results.ts'
-import type { MediaPart, Part, ToolCallPart, ToolResultPart } from '@/generation/part.ts'
-import { isSilent, type Turn } from '@/generation/request.ts'
+import { pairedTurns } from '@/formats/tools/paired-turns.ts'
+import { withDocumentTexts } from '@/formats/tools/results.ts'
+import type { MediaPart, Part, ToolResultPart } from '@/generation/part.ts'
+import type { Turn } from '@/generation/request.ts'
 import { present } from '@/json/json.ts'
 import { encodeResult } from './function-response.ts'
 import { encodeMedia } from './media.ts'
 import { encodeModelParts, encodeUserPart, type PartDestination } from './parts-encode.ts'
-import { matchResults } from './result-matching.ts'
 import type { WireContent, WirePart } from './wire.ts'
 
 /** The user's turn where the conversation has none to begin with. */
@@ -22,23 +22,12 @@ interface Group {
  * stand together behind it, one for each call in the order of the calls.
  */
 export function encodeContents(turns: readonly Turn[], to: PartDestination): WireContent[] {
-  const groups = groupTurns(turns)
-  const { resultOf, matched } = matchResults(groups.map(group => group.parts))
-  const current = groups.findLastIndex((group, index) => beginsTurn(group, groups[index - 1], matched))
+  const groups = groupTurns(pairedTurns(turns, id => id))
+  const current = groups.findLastIndex(beginsTurn)
   const contents: WireContent[] = []
-  for (const [index, group] of groups.entries()) {
-    if (!group.model) {
-      const parts = group.parts.filter(part => part.type !== 'tool-result' || !matched.has(part))
-      append(
-        contents,
-        'user',
-        parts.flatMap(part => userParts(part, to)),
-      )
-      continue
-    }
-    append(contents, 'model', encodeModelParts(group.parts, to, index > current))
-    const calls = group.parts.filter(part => part.type === 'tool-call')
-    append(contents, 'user', encodeResults(calls, resultOf, to))
+  for (const [index, { model, parts }] of groups.entries()) {
+    if (model) append(contents, 'model', encodeModelParts(parts, to, index > current))
+    else append(contents, 'user', encodeUserParts(parts, to))
   }
   if (contents[0]?.role !== 'user') contents.unshift({ role: 'user', parts: [OPENING] })
   return contents
@@ -46,13 +35,11 @@ export function encodeContents(turns: readonly Turn[], to: PartDestination): Wir
 
 function groupTurns(turns: readonly Turn[]): Group[] {
   const groups: Group[] = []
-  for (const turn of turns) {
-    // One that says nothing stands between nobody.
-    if (isSilent(turn)) continue
-    const model = turn.role === 'assistant'
+  for (const { role, parts } of turns) {
+    const model = role === 'assistant'
     const last = groups.at(-1)
-    if (last?.model === model) last.parts.push(...turn.parts)
-    else groups.push({ model, parts: [...turn.parts] })
+    if (last?.model === model) last.parts.push(...parts)
+    else groups.push({ model, parts: [...parts] })
   }
   return groups
 }
@@ -61,10 +48,8 @@ function groupTurns(turns: readonly Turn[]): Group[] {
  * Whether the user took the word here. Text beside a result does not count, be it a made-up one: Claude Code adds
  * reminders to every result, and a stand-in for a signature too many is harmless where one too few is a 400.
  */
-function beginsTurn(group: Group, before: Group | undefined, matched: ReadonlySet<Part>): boolean {
-  if (group.model || group.parts.length === 0) return false
-  const answersCalls = before?.parts.some(part => part.type === 'tool-call') === true
-  return !answersCalls && !group.parts.some(part => matched.has(part))
+function beginsTurn({ model, parts }: Group): boolean {
+  return !model && parts.every(part => part.type !== 'tool-result')
 }
 
 function append(contents: WireContent[], role: 'user' | 'model', parts: WirePart[]): void {
@@ -74,35 +59,31 @@ function append(contents: WireContent[], role: 'user' | 'model', parts: WirePart
   else contents.push({ role, parts })
 }
 
-/** A part of a user's turn; a result without a call becomes text. */
-function userParts(part: Part, to: PartDestination): WirePart[] {
-  if (part.type !== 'tool-result') return encodeUserPart(part, to)
-  return orphanParts(part).flatMap(said => encodeUserPart(said, to))
+/** The user's parts, of which results come first. Media that the model takes in none stand behind all of them. */
+function encodeUserParts(parts: readonly Part[], to: PartDestination): WirePart[] {
+  const responses: WirePart[] = []
+  const media: WirePart[] = []
+  const said: WirePart[] = []
+  for (const part of parts) {
+    if (part.type === 'tool-result') responses.push(encodeResponse(part, media, to))
+    else said.push(...encodeUserPart(part, to))
+  }
+  return [...responses, ...media, ...said]
 }
 
-function encodeResults(
-  calls: readonly ToolCallPart[],
-  resultOf: ReadonlyMap<ToolCallPart, ToolResultPart>,
-  to: PartDestination,
-): WirePart[] {
-  const responses: WirePart[] = []
-  const following: WirePart[] = []
-  for (const call of calls) {
-    const found = resultOf.get(call)
-    const result = found && withDocumentTexts(found, to.losses)
-    if (result !== undefined && isMarked(result)) to.losses.add('cacheMark')
-    const media = result === undefined ? [] : resultMedia(result).map(item => encodeMedia(item, to))
-    const inside = to.traits.mediaInResults ? media : []
-    if (!to.traits.mediaInResults) following.push(...media)
-    const functionResponse = present({
-      id: to.traits.callIds ? call.callId : undefined,
-      name: call.name,
-      response: result === undefined ? { result: NO_RESULT } : encodeResult(result),
-      parts: inside.length === 0 ? undefined : inside,
-    })
-    responses.push({ functionResponse })
-  }
-  return [...responses, ...following]
+/** @param following where media go that the model does not take in a result */
+function encodeResponse(part: ToolResultPart, following: WirePart[], to: PartDestination): WirePart {
+  const result = withDocumentTexts(part, to.losses)
+  if (isMarked(result)) to.losses.add('cacheMark')
+  const media = resultMedia(result).map(item => encodeMedia(item, to))
+  if (!to.traits.mediaInResults) following.push(...media.splice(0))
+  const functionResponse = present({
+    id: to.traits.callIds ? result.callId : undefined,
+    name: result.name,
+    response: encodeResult(result),
+    parts: media.length === 0 ? undefined : media,
+  })
+  return { functionResponse }
 }
 
 /** Whether a cache mark stands on a result or on its text; media tell of theirs themselves. */

@@ -152,7 +152,7 @@ function otherFields(parts: readonly Part[], rules: TargetRules): JsonObject {
 
 function encodeCall(call: ToolCallPart, carried: string | undefined, rules: TargetRules): JsonObject {
   if (call.cache !== undefined) rules.losses.add('cacheMark')
-  const id = rules.vendor.fitCallId(call.callId)
+  const { callId: id } = call
   if (call.kind === 'custom') return { id, type: 'custom', custom: { name: call.name, input: call.input } }
   const value = carried ?? ownSignature(call.signature, rules)
   return {

@@ -1,4 +1,5 @@
-import { NO_RESULT, orphanParts, tellFailure, withDocumentTexts, withMark } from '@/formats/tools/results.ts'
+import { pairedTurns } from '@/formats/tools/paired-turns.ts'
+import { tellFailure, withDocumentTexts, withMark } from '@/formats/tools/results.ts'
 import { type MediaPart, type Part, type TextPart, type ToolResultPart, textPart } from '@/generation/part.ts'
 import type { Turn } from '@/generation/request.ts'
 import type { JsonObject } from '@/json/json.ts'
@@ -15,18 +16,15 @@ export function encodeMessages(
   const messages: JsonObject[] = []
   const system = instructions.filter(({ text }) => text !== '')
   if (system.length > 0) messages.push(systemMessage(system, rules))
-  const merged = mergeAssistants(turns)
-  const answered = new Set<Part>()
-  for (const [index, turn] of merged.entries()) {
-    if (turn.role === 'assistant') {
-      const message = encodeAssistant(turn.parts, rules)
+  for (const { role, parts } of mergeAssistants(pairedTurns(turns, rules.vendor.fitCallId))) {
+    if (role === 'assistant') {
+      const message = encodeAssistant(parts, rules)
       if (message !== undefined) messages.push(message)
-      messages.push(...answerCalls(turn.parts, resultsAfter(merged, index), answered, rules))
-    } else if (turn.role === 'system') {
-      const texts = turn.parts.flatMap(part => systemText(part, rules))
+    } else if (role === 'system') {
+      const texts = parts.flatMap(part => systemText(part, rules))
       if (texts.length > 0) messages.push(systemMessage(texts, rules))
     } else {
-      messages.push(...userMessages(turn.parts, answered, rules))
+      messages.push(...resultMessages(parts, rules), ...userMessages(parts, rules))
     }
   }
   // An empty conversation is refused everywhere; clients send one to see whether a model is there.
@@ -73,40 +71,16 @@ function hasText(parts: readonly Part[]): boolean {
   return parts.some(part => part.type === 'text' && part.text !== '')
 }
 
-/** The tool results between an assistant turn and the next one; of two for one call the first counts. */
-function resultsAfter(turns: readonly Turn[], index: number): Map<string, ToolResultPart> {
-  const results = new Map<string, ToolResultPart>()
-  for (let next = index + 1; next < turns.length; next += 1) {
-    const { role, parts } = turns[next] ?? { parts: [] }
-    if (role === 'assistant') break
-    for (const part of parts) {
-      if (part.type === 'tool-result' && !results.has(part.callId)) results.set(part.callId, part)
-    }
-  }
-  return results
-}
-
-/** A `tool` message for every call in the order of the calls, then what a tool message cannot hold. */
-function answerCalls(
-  parts: readonly Part[],
-  results: ReadonlyMap<string, ToolResultPart>,
-  answered: Set<Part>,
-  rules: TargetRules,
-): JsonObject[] {
+/** A `tool` message for every result, then what a tool message cannot hold. */
+function resultMessages(parts: readonly Part[], rules: TargetRules): JsonObject[] {
   const messages: JsonObject[] = []
   const hoisted: (TextPart | MediaPart)[] = []
-  for (const call of parts) {
-    if (call.type !== 'tool-call') continue
-    const result = results.get(call.callId)
-    const tool_call_id = rules.vendor.fitCallId(call.callId)
-    if (result === undefined || answered.has(result)) {
-      messages.push({ role: 'tool', tool_call_id, content: NO_RESULT })
-      continue
-    }
-    answered.add(result)
-    const told = withDocumentTexts(result, rules.losses)
-    messages.push({ role: 'tool', tool_call_id, content: encodeTexts(resultTexts(told), '\n', rules) })
-    hoisted.push(...hoistedParts(told, tool_call_id))
+  for (const part of parts) {
+    if (part.type !== 'tool-result') continue
+    const result = withDocumentTexts(part, rules.losses)
+    const content = encodeTexts(resultTexts(result), '\n', rules)
+    messages.push({ role: 'tool', tool_call_id: result.callId, content })
+    hoisted.push(...hoistedParts(result))
   }
   if (hoisted.length > 0) messages.push({ role: 'user', content: encodeParts(hoisted, rules) })
   return messages
@@ -125,16 +99,12 @@ function resultTexts(result: ToolResultPart): readonly TextPart[] {
   return withMark(told.length === 0 ? [textPart('')] : told, result.cache)
 }
 
-function hoistedParts(result: ToolResultPart, callId: string): (TextPart | MediaPart)[] {
-  const media = result.content.filter(part => part.type === 'media')
+function hoistedParts({ callId, content }: ToolResultPart): (TextPart | MediaPart)[] {
+  const media = content.filter(part => part.type === 'media')
   return media.length === 0 ? [] : [textPart(`Result of tool call ${callId}:`), ...media]
 }
 
-function userMessages(parts: readonly Part[], answered: ReadonlySet<Part>, rules: TargetRules): JsonObject[] {
-  const left = parts.flatMap(part => {
-    if (part.type !== 'tool-result') return [part]
-    return answered.has(part) ? [] : [...orphanParts(part)]
-  })
-  const content = encodeParts(left, rules)
+function userMessages(parts: readonly Part[], rules: TargetRules): JsonObject[] {
+  const content = encodeParts(parts, rules)
   return content.length === 0 ? [] : [{ role: 'user', content }]
 }

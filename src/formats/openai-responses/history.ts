@@ -3,7 +3,9 @@ import type { Losses } from '@/formats/losses.ts'
 import { phaseOf } from '@/formats/signatures/phase.ts'
 import { signatureFor } from '@/formats/signatures/signature.ts'
 import { fitCallId } from '@/formats/tools/call-id.ts'
-import { NO_RESULT, orphanParts, tellFailure, withMark } from '@/formats/tools/results.ts'
+import { DistinctIds } from '@/formats/tools/distinct-ids.ts'
+import { pairedTurns } from '@/formats/tools/paired-turns.ts'
+import { tellFailure, withMark } from '@/formats/tools/results.ts'
 import type {
   MediaPart,
   Part,
@@ -12,7 +14,6 @@ import type {
   ToolCallPart,
   ToolResultPart,
 } from '@/generation/part.ts'
-import { textPart } from '@/generation/part.ts'
 import type { GenerationRequest, Turn } from '@/generation/request.ts'
 import { type JsonObject, present } from '@/json/json.ts'
 import { encodeCall } from './calls.ts'
@@ -20,8 +21,6 @@ import { encodeCacheMark } from './content.ts'
 import { itemOf } from './items.ts'
 import { encodeMedia } from './media.ts'
 import { FORMAT } from './wire.ts'
-
-const CALL_ID = { pattern: /^[a-zA-Z0-9_-]+$/, maxLength: 64 }
 
 /** What decides how the conversation is written, beside the conversation. */
 interface HistoryOptions {
@@ -36,15 +35,7 @@ export function encodeHistory(
   options: HistoryOptions,
   losses: Losses,
 ): JsonObject[] {
-  return new HistoryWriter(request.turns, options, losses).write()
-}
-
-/** A call that was written and has no output yet. */
-interface OpenCall {
-  /** As it was written. */
-  callId: string
-  part: ToolCallPart
-  turn: number
+  return new HistoryWriter(options, losses).write(pairedTurns(request.turns, fitCallId))
 }
 
 /** A message of the assistant that more may be said in. */
@@ -54,60 +45,44 @@ interface OpenMessage {
 }
 
 class HistoryWriter {
-  readonly #turns: readonly Turn[]
   readonly #options: HistoryOptions
   readonly #losses: Losses
   readonly #items: JsonObject[] = []
-  /** The ids that are taken: the API takes an id once in a conversation. */
-  readonly #taken = new Set<string>()
-  /** The number to try next for another call of an id, by how the new id begins. */
-  readonly #nextCount = new Map<string, number>()
-  /** The calls that wait for their output, by their own id: some models count their calls anew in every answer. */
-  readonly #open = new Map<string, OpenCall[]>()
-  /** The last turn in which each call is answered. */
-  readonly #answers = new Map<string, number>()
-  /** The calls that were made or answered since calls were last given up for lost, by their own id. */
-  readonly #touched = new Set<string>()
+  readonly #imageIds = new DistinctIds(id => id)
 
-  constructor(turns: readonly Turn[], options: HistoryOptions, losses: Losses) {
-    this.#turns = turns
+  constructor(options: HistoryOptions, losses: Losses) {
     this.#options = options
     this.#losses = losses
-    for (const [index, turn] of turns.entries()) {
-      for (const part of turn.parts) if (part.type === 'tool-result') this.#answers.set(part.callId, index)
-    }
   }
 
-  write(): JsonObject[] {
-    for (const [index, turn] of this.#turns.entries()) {
-      if (turn.role === 'assistant') this.#assistant(turn.parts, index)
-      else this.#prompt(turn, index)
+  /** @param turns paired (tools/paired-turns.ts) */
+  write(turns: readonly Turn[]): JsonObject[] {
+    for (const turn of turns) {
+      if (turn.role === 'assistant') this.#assistant(turn.parts)
+      else this.#prompt(turn)
     }
-    for (const call of [...this.#open.values()].flat()) this.#answer(noResult(call.part), call)
     return this.#items
   }
 
-  #prompt(turn: Turn, index: number): void {
+  #prompt({ role, parts }: Turn): void {
     let content: JsonObject[] = []
     const flush = () => {
-      if (content.length > 0) this.#items.push({ type: 'message', role: turn.role, content })
+      if (content.length > 0) this.#items.push({ type: 'message', role, content })
       content = []
     }
-    for (const part of turn.parts) {
-      if (part.type === 'tool-result') this.#touched.add(part.callId)
-      const call = part.type === 'tool-result' ? this.#open.get(part.callId)?.shift() : undefined
-      if (part.type === 'tool-result' && call !== undefined) {
+    for (const part of parts) {
+      if (part.type === 'tool-result') {
         flush()
-        this.#answer(part, call)
+        this.#output(part)
       } else if (part.type === 'opaque') {
         flush()
         this.#opaque(part)
-      } else content.push(...this.#promptContent(part, index))
+      } else content.push(...this.#promptContent(part))
     }
     flush()
   }
 
-  #promptContent(part: Part, turn: number): JsonObject[] {
+  #promptContent(part: Part): JsonObject[] {
     switch (part.type) {
       case 'text':
         return part.text === '' ? [] : [this.#inputText(part)]
@@ -115,19 +90,13 @@ class HistoryWriter {
         return part.text === '' ? [] : [{ type: 'input_text', text: part.text }]
       case 'media':
         return [this.#media(part)]
-      case 'tool-result':
-        return orphanParts(part).flatMap(content => this.#promptContent(content, turn))
-      case 'reasoning':
-        this.#losses.add('reasoningHistory')
-        return []
       default:
-        // A call is the model's, in whatever turn it stands; opaque items were written before.
-        if (part.type === 'tool-call') this.#call(part, turn)
+        if (part.type === 'reasoning') this.#losses.add('reasoningHistory')
         return []
     }
   }
 
-  #assistant(parts: readonly Part[], turn: number): void {
+  #assistant(parts: readonly Part[]): void {
     let message: OpenMessage | undefined
     const lastSaid = parts.findLastIndex(part => part.type !== 'reasoning' && !isEmptyText(part))
     for (const [place, part] of parts.entries()) {
@@ -141,21 +110,19 @@ class HistoryWriter {
       }
       if (part.type === 'text' || part.type === 'refusal') continue
       message = undefined
-      this.#item(part, place < lastSaid, turn)
+      this.#item(part, place < lastSaid)
     }
-    this.#answerLost(turn)
   }
 
   /**
    * What of an assistant's turn is an item of its own.
    * @param leads whether anything is said behind it in the turn
    */
-  #item(part: Part, leads: boolean, turn: number): void {
+  #item(part: Part, leads: boolean): void {
     if (part.type === 'reasoning') this.#reasoning(part, leads)
     else if (part.type === 'opaque') this.#opaque(part)
     else if (part.type === 'media') this.#image(part)
-    else if (part.type === 'tool-call') this.#call(part, turn)
-    else if (part.type === 'tool-result') this.#touched.add(part.callId)
+    else if (part.type === 'tool-call') this.#call(part)
   }
 
   /** An item for what the assistant says in one phase, in a row. */
@@ -163,16 +130,6 @@ class HistoryWriter {
     const content: JsonObject[] = []
     this.#items.push(present({ type: 'message', role: 'assistant', content, phase }))
     return { content, phase }
-  }
-
-  /** Gives the calls of a turn whose results are not to come a made-up one. */
-  #answerLost(turn: number): void {
-    for (const id of this.#touched) {
-      if ((this.#answers.get(id) ?? -1) > turn) continue
-      for (const call of this.#open.get(id) ?? []) this.#answer(noResult(call.part), call)
-      this.#open.delete(id)
-    }
-    this.#touched.clear()
   }
 
   /**
@@ -219,39 +176,16 @@ class HistoryWriter {
     )
   }
 
-  #call(part: ToolCallPart, turn: number): void {
-    const waiting = this.#open.get(part.callId) ?? []
-    // Calls of the same id in earlier answers have lost their results.
-    const ofThisTurn = waiting.findIndex(call => call.turn >= turn)
-    const lost = waiting.splice(0, ofThisTurn < 0 ? waiting.length : ofThisTurn)
-    for (const call of lost) this.#answer(noResult(call.part), call)
+  #call(part: ToolCallPart): void {
     if (part.cache !== undefined) this.#losses.add('cacheMark')
-    const callId = this.#freeId(fitCallId(part.callId, CALL_ID))
-    waiting.push({ callId, part, turn })
-    this.#open.set(part.callId, waiting)
-    this.#touched.add(part.callId)
     // Calls of a type of their own were lowered with their tools; one left over can still be told as a function.
     const kind = part.kind === 'custom' ? 'custom' : 'function'
     const input = kind === 'function' && part.input === '' ? '{}' : part.input
-    const { status: _status, ...item } = encodeCall({ ...part, kind, callId, input }, undefined, 'completed')
+    const { status: _status, ...item } = encodeCall({ ...part, kind, input }, undefined, 'completed')
     this.#items.push(item)
   }
 
-  #freeId(id: string): string {
-    const head = id.slice(0, CALL_ID.maxLength - 6)
-    let free = id
-    let count = this.#nextCount.get(head) ?? 2
-    for (; this.#taken.has(free); count += 1) free = `${head}_${count}`
-    if (free !== id) this.#nextCount.set(head, count)
-    this.#taken.add(free)
-    return free
-  }
-
-  #answer(part: ToolResultPart, call: OpenCall): void {
-    this.#items.push(this.#output(part, call.callId))
-  }
-
-  #output(part: ToolResultPart, callId: string): JsonObject {
+  #output(part: ToolResultPart): void {
     const type = part.kind === 'custom' ? 'custom_tool_call_output' : 'function_call_output'
     const content = withMark(part.isError ? tellFailure(part.content) : part.content, part.cache)
     const texts = content.filter(piece => piece.type === 'text')
@@ -259,13 +193,10 @@ class HistoryWriter {
     const plain = texts.length === content.length && !(isMarked && this.#options.cacheBreakpoints)
     // An empty result has no part for its mark.
     if (plain && (isMarked || part.cache !== undefined)) this.#losses.add('cacheMark')
-    return {
-      type,
-      call_id: callId,
-      output: plain
-        ? texts.map(text => text.text).join('\n')
-        : content.map(piece => (piece.type === 'text' ? this.#inputText(piece) : this.#media(piece))),
-    }
+    const output = plain
+      ? texts.map(text => text.text).join('\n')
+      : content.map(piece => (piece.type === 'text' ? this.#inputText(piece) : this.#media(piece)))
+    this.#items.push({ type, call_id: part.callId, output })
   }
 
   #opaque(part: Extract<Part, { type: 'opaque' }>): void {
@@ -280,7 +211,7 @@ class HistoryWriter {
     if (part.cache !== undefined) this.#losses.add('cacheMark')
     const { data } = part.source
     const hash = new Bun.CryptoHasher('sha256').update(data).digest('hex').slice(0, 32)
-    const id = this.#freeId(`ig_${hash}`)
+    const id = this.#imageIds.take(`ig_${hash}`)
     this.#items.push({ type: 'image_generation_call', id, status: 'completed', result: data })
   }
 
@@ -302,16 +233,4 @@ class HistoryWriter {
 
 function isEmptyText(part: Part): boolean {
   return (part.type === 'text' || part.type === 'refusal') && part.text === ''
-}
-
-function noResult(call: ToolCallPart): ToolResultPart {
-  return {
-    type: 'tool-result',
-    kind: call.kind,
-    callId: call.callId,
-    name: call.name,
-    content: [textPart(NO_RESULT)],
-    isError: false,
-    cache: undefined,
-  }
 }

@@ -7,24 +7,6 @@ import {
   textPart,
 } from '@/generation/part.ts'
 
-/** What stands for a result that the conversation lost: vendors refuse a call without one. */
-export const NO_RESULT = 'No result was recorded for this call.'
-
-/** A result whose call the conversation lost, as the user's words: still worth reading. */
-export function orphanParts(result: ToolResultPart): readonly (TextPart | MediaPart)[] {
-  return withMark([textPart(orphanLabel(result)), ...result.content], result.cache)
-}
-
-/** What stands in front of such a result. */
-export function orphanLabel({
-  callId,
-  name,
-  isError,
-}: Pick<ToolResultPart, 'callId' | 'name' | 'isError'>): string {
-  const of = name === undefined ? `call ${callId}` : `${name} (${callId})`
-  return `Result of tool ${of}${isError ? ', which failed' : ''}:`
-}
-
 /** A result with the text of its documents among its own, for formats whose results hold text and little else. */
 export function withDocumentTexts(result: ToolResultPart, losses: Losses): ToolResultPart {
   const content = result.content.map(part => {

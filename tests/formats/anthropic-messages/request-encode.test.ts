@@ -145,7 +145,10 @@ describe('tool calls and results', () => {
 
   test('a missing result is made up, one without a call becomes text', () => {
     const found = messages([user(result('gone', 'r')), assistant(call('x')), assistant('b'), user('c')])
-    expect(found[0]?.['content']).toEqual([{ type: 'text', text: 'Result of tool call gone: r' }])
+    expect(found[0]?.['content']).toEqual([
+      { type: 'text', text: 'Result of tool call gone:' },
+      { type: 'text', text: 'r' },
+    ])
     expect(found[2]?.['content']).toMatchObject([{ type: 'tool_result', tool_use_id: 'x' }, { text: 'c' }])
     expect(messages([user('a'), assistant(call('x'))])[2]?.['content']).toMatchObject([{ tool_use_id: 'x' }])
   })
@@ -293,6 +296,8 @@ describe('thoughts of the history', () => {
     ]
     expect(thinking(loop)).toBe(0)
     expect(thinking([user('a'), assistant(reasoning('1', own), 'b'), user('c'), ...loop])).toBe(1)
+    for (const heard of [[user(result('x', 'r'), 'quick')], [user(result('x', 'r')), user('quick')]])
+      expect(thinking([...loop.slice(0, 2), ...heard, ...loop.slice(3)])).toBe(0)
   })
 
   const open = [user('a'), assistant(call('x')), user(result('x', 'r'))]
@@ -302,6 +307,8 @@ describe('thoughts of the history', () => {
     [', though the user says more', [...open, user('and?')]],
     [', though the model spoke before it called', [user('a'), assistant('well'), ...open.slice(1)]],
     [', though an answer of nothing was in between', [...open, assistant(''), user('and?')]],
+    [', though their results are made up', [...open.slice(0, 2), user('and?')]],
+    [', though nobody spoke behind them', open.slice(0, 2)],
   ])('budget thinking pauses while the thought before the open calls is missing%s', (_, turns) => {
     const reasoning = { effort: 'high', budgetTokens: undefined, summary: undefined } as const
     const asked = encode({ turns, reasoning, tools: [tool('f')] })

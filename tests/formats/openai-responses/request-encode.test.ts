@@ -93,9 +93,9 @@ describe('edge 49: calls and outputs that lack each other', () => {
     })
     expect(items.map(idAndOutput)).toEqual([
       ['c', undefined],
-      ['c', 'No result was recorded for this call.'],
       ['c_2', undefined],
-      ['c_2', '1'],
+      ['c', '1'],
+      ['c_2', 'No result was recorded for this call.'],
     ])
   })
 
