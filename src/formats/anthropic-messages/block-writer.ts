@@ -35,6 +35,8 @@ export class BlockWriter {
   readonly #sealThoughts: boolean
   #index = 0
   #current: Current | undefined
+  /** A thought has ended without a signature, and may yet get that of the call or image behind it. */
+  #isUnsigned = false
 
   constructor(thoughts: ThoughtDisplay) {
     this.#showThoughts = thoughts === 'shown'
@@ -101,6 +103,12 @@ export class BlockWriter {
     }
   }
 
+  /** Ends what is open, since nothing follows. */
+  end(emit: Emit): void {
+    this.close(emit)
+    this.#leaveUnsigned(emit)
+  }
+
   /** Ends the open block, if one is open. */
   close(emit: Emit): void {
     const current = this.#current
@@ -165,9 +173,21 @@ export class BlockWriter {
     // A thought that says nothing and proves nothing is left out.
     if (!current.shown && signature === undefined && this.#showThoughts) return this.#forget()
     if (!current.shown) this.#show(current, THINKING_BLOCK, emit)
+    if (signature === undefined) this.#isUnsigned = true
+    else this.#sign(signature, emit)
+    this.#forget()
+  }
+
+  /** A thought whose signature never came. */
+  #leaveUnsigned(emit: Emit): void {
+    if (!this.#isUnsigned) return
+    this.#isUnsigned = false
+    this.#sign(undefined, emit)
+  }
+
+  #sign(signature: Signature | undefined, emit: Emit): void {
     this.#delta({ type: 'signature_delta', signature: replySignature(signature) }, emit)
     this.#stop(emit)
-    this.#forget()
   }
 
   #startTool(event: Extract<BlockEvent, { type: 'tool-input-start' }>): void {
@@ -206,12 +226,15 @@ export class BlockWriter {
     this.#piece('tool', input, emit)
   }
 
-  /** A signature of Gemini's on a call or an image has no field in their blocks: it travels in an empty thought before them. */
+  /**
+   * A signature of Gemini's on a call or an image has no field in their blocks: it travels in the thought before them, or
+   * in an empty one where none waits for it.
+   */
   #signatureBefore(signature: Signature, emit: Emit): void {
     if (!this.#sealThoughts) return
-    this.#startBlock(THINKING_BLOCK, emit)
-    this.#delta({ type: 'signature_delta', signature: replySignature(signature) }, emit)
-    this.#stop(emit)
+    if (!this.#isUnsigned) this.#startBlock(THINKING_BLOCK, emit)
+    this.#isUnsigned = false
+    this.#sign(signature, emit)
   }
 
   /** A piece of the text that a block has. */
@@ -234,6 +257,7 @@ export class BlockWriter {
   }
 
   #startBlock(block: string, emit: Emit): void {
+    this.#leaveUnsigned(emit)
     emit(
       `event: content_block_start\ndata: {"type":"content_block_start","index":${this.#index},"content_block":${block}}\n\n`,
     )

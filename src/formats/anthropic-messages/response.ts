@@ -77,11 +77,36 @@ export function encodeResponse(response: GenerationResponse, context: ReplyConte
     type: 'message',
     role: 'assistant',
     model: context.model,
-    content: parts.flatMap(part => encodeAnswerPart(part, context)),
+    content: encodeContent(parts, context),
     ...encodeFinish(finish, written),
     ...REPLY_NULLS,
     usage: encodeMessageUsage(response.usage ?? NO_USAGE, response.serviceTier),
   }
+}
+
+function encodeContent(parts: readonly Part[], context: ReplyContext): JsonObject[] {
+  const content: JsonObject[] = []
+  for (const part of parts) {
+    if (part.type === 'tool-call' || part.type === 'media') signBefore(part, content, context)
+    content.push(...encodeAnswerPart(part, context))
+  }
+  return content
+}
+
+/**
+ * A signature of Gemini's on a call or an image has no field in their blocks: it travels in the thought before them, or
+ * in an empty one where that has its own.
+ */
+function signBefore(
+  { signature }: ToolCallPart | MediaPart,
+  content: JsonObject[],
+  context: ReplyContext,
+): void {
+  if (signature === undefined || thoughtDisplay(context.request) === 'hidden') return
+  const last = content.at(-1)
+  const isUnsigned = last?.['type'] === 'thinking' && last['signature'] === replySignature(undefined)
+  const thought = isUnsigned ? content.pop() : { type: 'thinking', thinking: '' }
+  content.push({ ...thought, signature: replySignature(signature) })
 }
 
 /** A part as content blocks; text without a word is left out, since the API does not take it back. */
@@ -94,9 +119,9 @@ function encodeAnswerPart(part: Part, context: ReplyContext): JsonObject[] {
     case 'reasoning':
       return encodeThought(part, context)
     case 'tool-call':
-      return [...signatureBefore(part, context), encodeToolUse(part)]
+      return [encodeToolUse(part)]
     case 'media':
-      return [...signatureBefore(part, context), { type: 'text', text: mediaWords(part), ...NO_CITATIONS }]
+      return [{ type: 'text', text: mediaWords(part), ...NO_CITATIONS }]
     case 'opaque':
       return part.format === FORMAT && isJsonObject(part.value) ? [part.value] : []
     case 'tool-result':
@@ -123,12 +148,6 @@ function encodeThought(part: ReasoningPart, context: ReplyContext): JsonObject[]
   const text = display === 'shown' ? part.texts.join('\n\n') : ''
   if (text === '' && part.signature === undefined && display === 'shown') return []
   return [{ type: 'thinking', thinking: text, signature: replySignature(part.signature) }]
-}
-
-/** A signature of Gemini's on a call or an image has no field in their blocks: it travels in an empty thought before them. */
-function signatureBefore({ signature }: ToolCallPart | MediaPart, context: ReplyContext): JsonObject[] {
-  if (signature === undefined || thoughtDisplay(context.request) === 'hidden') return []
-  return [{ type: 'thinking', thinking: '', signature: replySignature(signature) }]
 }
 
 function encodeToolUse(part: ToolCallPart): JsonObject {

@@ -76,6 +76,7 @@ class EventEncoder implements StreamEncoder {
     this.#start(emit)
     this.#writer.close(emit)
     this.#writeLate(emit)
+    this.#writer.end(emit)
     emit(formatEvent('message_delta', JSON.stringify(this.#messageDelta(finish))))
     emit('event: message_stop\ndata: {"type":"message_stop"}\n\n')
   }
@@ -126,7 +127,6 @@ class EventEncoder implements StreamEncoder {
     if (block === undefined) return
     this.#writer.write({ type: 'text-start', block, candidate: 0 }, emit)
     for (const event of this.#lateCitations) this.#writer.write(event, emit)
-    this.#writer.close(emit)
   }
 
   #messageDelta(finish: Finish): object {

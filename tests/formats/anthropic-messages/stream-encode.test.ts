@@ -17,7 +17,7 @@ import type { GenerationEvent } from '@/generation/event.ts'
 import { mediaPart, type Signature } from '@/generation/part.ts'
 import { STOP_REASONS } from '@/generation/response.ts'
 import { NO_USAGE } from '@/generation/usage.ts'
-import type { JsonObject } from '@/json/json.ts'
+import { asArray, asObject, type JsonObject } from '@/json/json.ts'
 import { dataOf, replyContext, written } from './fixtures.ts'
 import { accumulate } from './sdk.ts'
 
@@ -292,11 +292,26 @@ describe('thoughts', () => {
     ])
   })
 
+  const gemini: Signature = { format: 'gemini-generate-content', vendor: 'google', value: 'c2ln' }
+
   test('the signature of a whole call stands in an empty thought before it', () => {
-    const gemini: Signature = { format: 'gemini-generate-content', vendor: 'google', value: 'c2ln' }
     const found = blocks([callStart(0), input(0, '{}'), callEnd(0, gemini)])
     expect(found.map(block => block['type'])).toEqual(['thinking', 'signature_delta', 'tool_use', 'text'])
     expect(unwrapSignature(String(found[1]?.['signature']), 'anthropic-messages')).toEqual(gemini)
+  })
+
+  /** Koog, Genkit and the AI SDK 4 fail on a thought that has a signature and no text, or follows another one. */
+  test.each<[string, GenerationEvent[], string[]]>([
+    ['is that of the thought before it', reasoningEvents(0, ['hm']), ['hm']],
+    ['stands alone behind a thought that has its own', reasoningEvents(0, ['hm'], foreign), ['hm', '']],
+    ['stands alone behind a text', [...reasoningEvents(0, ['hm']), ...textEvents(1, 'Hi')], ['hm', 'Hi', '']],
+  ])('the signature of a call %s, whole and streamed', async (_name, before, said) => {
+    const events = [START, ...before, callStart(2), input(2, '{}'), callEnd(2, gemini), finish('tool-calls')]
+    const content = asArray(anthropicMessages.encodeResponse(collect(events), replyContext())['content'])
+    expect((await accumulate(written(events))).content).toMatchObject(content)
+    const blocks = content.map(block => asObject(block) ?? {})
+    expect(blocks.slice(0, -1).map(block => block['thinking'] ?? block['text'])).toEqual(said)
+    expect(unwrapSignature(String(blocks.at(-2)?.['signature']), 'anthropic-messages')).toEqual(gemini)
   })
 })
 
