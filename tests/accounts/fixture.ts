@@ -1,13 +1,11 @@
-import { afterAll } from 'bun:test'
-import { testDatabase } from '#tests/support/stores/database.ts'
+import { fileDatabase } from '#tests/support/stores/file-database.ts'
 import { keyStore } from '@/accounts/key-store.ts'
 import { accountStore } from '@/accounts/store.ts'
 import { model } from '@/db/schema.ts'
 
 /** The stores of accounts and keys, on a database with two models that is closed after the file's last test. */
 export async function accountsFixture() {
-  const database = await testDatabase()
-  afterAll(() => database.close())
+  const database = await fileDatabase()
   const rows = ['gpt-5.1', 'vendor/model:free'].map(id => ({
     id,
     displayName: id,

@@ -1,14 +1,13 @@
-import { afterAll, expect, test } from 'bun:test'
+import { expect, test } from 'bun:test'
 import { manualClock } from '#tests/support/manual-clock.ts'
-import { testDatabase } from '#tests/support/stores/database.ts'
+import { fileDatabase } from '#tests/support/stores/file-database.ts'
 import { until } from '#tests/support/upstreams/upstream.ts'
 import { keyStore } from '@/accounts/key-store.ts'
 import { openLiveKeys } from '@/accounts/live-keys.ts'
 import { accountStore } from '@/accounts/store.ts'
 import { createLog } from '@/telemetry/log.ts'
 
-const database = await testDatabase()
-afterAll(() => database.close())
+const database = await fileDatabase()
 const keys = keyStore(database)
 const { id: accountId } = await accountStore(database).createAccount({
   email: 'a@b',

@@ -3,6 +3,7 @@ import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { and, eq } from 'drizzle-orm'
+import { SECRET } from '#tests/support/secret.ts'
 import { testDatabase } from '#tests/support/stores/database.ts'
 import { adminAct, apiKey } from '@/db/schema.ts'
 
@@ -41,7 +42,7 @@ interface Run {
 const ENV = {
   PATH: process.env['PATH'],
   DATABASE_URL: db.url,
-  TOLLGATE_SECRET: 'a secret of at least thirty-two bytes',
+  TOLLGATE_SECRET: SECRET,
 }
 
 function spawn(words: readonly string[], env: Readonly<Record<string, string | undefined>> = ENV) {

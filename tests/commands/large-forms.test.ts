@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { openPayer } from '#tests/support/gateway/payer.ts'
 import { type ServerProcess, spawnServer } from '#tests/support/gateway/serve-process.ts'
 import { least } from '#tests/support/least.ts'
+import { SECRET } from '#tests/support/secret.ts'
 import { type TestDatabase, testDatabase } from '#tests/support/stores/database.ts'
 
 const MEGABYTE = 1024 * 1024
@@ -49,7 +50,7 @@ afterAll(async () => {
 
 function start(): Promise<ServerProcess> {
   return spawnServer({
-    env: { DATABASE_URL: database.url, TOLLGATE_SECRET: 'a secret for tests, long enough for everybody' },
+    env: { DATABASE_URL: database.url, TOLLGATE_SECRET: SECRET },
     config: `channels:
   - { name: openai, format: openai-responses, base_url: "http://127.0.0.1:${upstream.port}", api_keys: [k], allow_private: true }
   - { name: gemini, format: gemini-generate-content, base_url: "http://127.0.0.1:${upstream.port}", api_keys: [k], allow_private: true }

@@ -1,7 +1,8 @@
-import { afterAll, describe, expect, test } from 'bun:test'
+import { describe, expect, test } from 'bun:test'
 import { eq } from 'drizzle-orm'
 import { forgetMonth } from '#tests/ledger/fixture.ts'
-import { testDatabase } from '#tests/support/stores/database.ts'
+import { SECRET } from '#tests/support/secret.ts'
+import { fileDatabase } from '#tests/support/stores/file-database.ts'
 import { accountStore } from '@/accounts/store.ts'
 import { accountCommands } from '@/commands/account.ts'
 import { type Command, type CommandIo, UsageError } from '@/commands/command.ts'
@@ -10,8 +11,7 @@ import { adminAct } from '@/db/schema.ts'
 import { hashCode } from '@/ledger/redeem-code.ts'
 import { ledgerStore } from '@/ledger/store.ts'
 
-const db = await testDatabase()
-afterAll(() => db.close())
+const db = await fileDatabase()
 const store = accountStore(db)
 let serial = 0
 
@@ -27,7 +27,7 @@ async function run(words: string) {
   ) as Command
   const printed: string[] = []
   const io: CommandIo = {
-    env: { DATABASE_URL: db.url, TOLLGATE_SECRET: 'a secret of at least thirty-two bytes' },
+    env: { DATABASE_URL: db.url, TOLLGATE_SECRET: SECRET },
     out: text => printed.push(text),
     error: () => undefined,
     terminal: false,

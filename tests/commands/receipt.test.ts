@@ -1,5 +1,6 @@
 import { expect, test } from 'bun:test'
 import { scriptedGateway } from '#tests/support/gateway/scripted-gateway.ts'
+import { SECRET } from '#tests/support/secret.ts'
 import { eventStream } from '#tests/support/upstreams/upstream.ts'
 import type { CommandIo } from '@/commands/command.ts'
 import { runCommandLine } from '@/commands/command-line.ts'
@@ -22,7 +23,7 @@ async function run(...args: string[]): Promise<{ exitCode: number; out: string; 
   const io: CommandIo = {
     env: {
       DATABASE_URL: gateway.database.url,
-      TOLLGATE_SECRET: 'a secret for tests, long enough for everybody',
+      TOLLGATE_SECRET: SECRET,
     },
     out: text => {
       said.out += text

@@ -11,6 +11,7 @@ import {
   spawnServer,
 } from '#tests/support/gateway/serve-process.ts'
 import { least, msOf } from '#tests/support/least.ts'
+import { SECRET } from '#tests/support/secret.ts'
 import { type TestDatabase, testDatabase } from '#tests/support/stores/database.ts'
 import {
   eventStream,
@@ -21,7 +22,6 @@ import {
   until,
 } from '#tests/support/upstreams/upstream.ts'
 
-const SECRET = 'a secret for tests, long enough for everybody'
 const EVENT = 'data: {"choices":[{"index":0,"delta":{"content":"one"}}]}\n\n'
 const END = 'data: {"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}\n\ndata: [DONE]\n\n'
 const BODY = '{"model":"m","stream":true,"messages":[{"role":"user","content":"hi"}]}'

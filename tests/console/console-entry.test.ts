@@ -1,14 +1,12 @@
-import { afterAll, expect, test } from 'bun:test'
-import { testDatabase } from '#tests/support/stores/database.ts'
+import { expect, test } from 'bun:test'
+import { box } from '#tests/support/secret.ts'
+import { fileDatabase } from '#tests/support/stores/file-database.ts'
 import { parseConfigFile } from '@/config/file.ts'
 import { applyFile } from '@/console/catalog/file-changes.ts'
 import { loadConsoleEntry } from '@/console/console-entry.ts'
 import { setting } from '@/db/schema.ts'
-import { secretBox } from '@/secrets/secret-box.ts'
 
-const database = await testDatabase()
-const box = secretBox('a secret for tests, long enough for everybody')
-afterAll(() => database.close())
+const database = await fileDatabase()
 
 async function apply(yaml: string, prune = false): Promise<void> {
   const file = parseConfigFile(yaml, { name: 'tollgate.yaml', env: {}, known: { channels: new Set() } })

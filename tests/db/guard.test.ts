@@ -1,18 +1,17 @@
-import { afterAll, afterEach, expect, test } from 'bun:test'
+import { afterEach, expect, test } from 'bun:test'
 import { manualClock } from '#tests/support/manual-clock.ts'
-import { testDatabase } from '#tests/support/stores/database.ts'
+import { fileDatabase } from '#tests/support/stores/file-database.ts'
 import { connect, type Database } from '@/db/connect.ts'
 import { guardOf } from '@/db/guard.ts'
 import { account } from '@/db/schema.ts'
 
-const server = await testDatabase()
+const server = await fileDatabase()
 const clock = manualClock()
 const pools: Database[] = []
 
 afterEach(async () => {
   for (const pool of pools.splice(0)) await pool.close()
 })
-afterAll(() => server.close())
 
 /** A pool of one connection, and how often it was renewed. */
 function guarded() {

@@ -1,11 +1,10 @@
-import { afterAll, expect, test } from 'bun:test'
+import { expect, test } from 'bun:test'
 import { once } from 'node:events'
 import { connect, createServer, type Server, type Socket } from 'node:net'
-import { testDatabase } from '#tests/support/stores/database.ts'
+import { fileDatabase } from '#tests/support/stores/file-database.ts'
 import { openListener } from '@/db/listener.ts'
 
-const database = await testDatabase()
-afterAll(() => database.close())
+const database = await fileDatabase()
 
 /** What happened, in order; `next` waits for the first that was not asked for yet. */
 function recorder() {

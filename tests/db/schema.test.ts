@@ -1,14 +1,13 @@
-import { afterAll, describe, expect, test } from 'bun:test'
+import { describe, expect, test } from 'bun:test'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { generateDrizzleJson, generateMigration } from 'drizzle-kit/api'
-import { testDatabase } from '#tests/support/stores/database.ts'
+import { fileDatabase } from '#tests/support/stores/file-database.ts'
 import * as schema from '@/db/schema.ts'
 import { exchange } from '@/db/schema.ts'
 import { sqlErrorOf } from '@/db/sql-error.ts'
 
-const database = await testDatabase()
-afterAll(() => database.close())
+const database = await fileDatabase()
 
 const folder = join(import.meta.dir, '../../drizzle')
 

@@ -1,10 +1,9 @@
-import { afterAll, expect, test } from 'bun:test'
-import { testDatabase } from '#tests/support/stores/database.ts'
+import { expect, test } from 'bun:test'
+import { fileDatabase } from '#tests/support/stores/file-database.ts'
 import { checkSecret, isSealed } from '@/db/secret-check.ts'
 import { secretBox } from '@/secrets/secret-box.ts'
 
-const database = await testDatabase()
-afterAll(() => database.close())
+const database = await fileDatabase()
 
 test('the first secret a database is used with is the one it wants ever after', async () => {
   const box = secretBox('the secret of this deployment, 32+ bytes')

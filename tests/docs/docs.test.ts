@@ -1,8 +1,7 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { afterAll, describe, expect, test } from 'bun:test'
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { startTestGateway, type TestGateway } from '#tests/support/gateway/gateway.ts'
-import { START_MS } from '#tests/surfaces/calls.ts'
+import { fileGateway } from '#tests/support/gateway/file-gateway.ts'
 
 /** Words that the output of each example of a page must hold, in their order. */
 const PAGES = {
@@ -32,16 +31,9 @@ const ROOT = new URL('../..', import.meta.url).pathname
 /** Inside the tree, so that the packages are found. */
 const directory = mkdtempSync(join(ROOT, 'node_modules', '.docs-'))
 
-let gateway: TestGateway
-
-beforeAll(async () => {
-  const example = await Bun.file(join(ROOT, 'examples/simulator.yaml')).text()
-  gateway = await startTestGateway({ models: example.slice(example.indexOf('\nmodels:\n') + 9) })
-}, START_MS)
-afterAll(async () => {
-  await gateway.close()
-  rmSync(directory, { recursive: true, force: true })
-})
+const example = await Bun.file(join(ROOT, 'examples/simulator.yaml')).text()
+const gateway = await fileGateway({ models: example.slice(example.indexOf('\nmodels:\n') + 9) })
+afterAll(() => rmSync(directory, { recursive: true, force: true }))
 
 /** The fenced blocks of a page that are programs, in their order. */
 async function programsOf(page: string): Promise<{ language: string; text: string }[]> {

@@ -2,6 +2,7 @@ import { afterAll, expect, setDefaultTimeout, test } from 'bun:test'
 import OpenAI from 'openai'
 import { openPayer } from '#tests/support/gateway/payer.ts'
 import { type ServerProcess, spawnServer } from '#tests/support/gateway/serve-process.ts'
+import { SECRET } from '#tests/support/secret.ts'
 import { testDatabase } from '#tests/support/stores/database.ts'
 import { eventStream, fedStream, scriptedUpstream, until } from '#tests/support/upstreams/upstream.ts'
 
@@ -26,7 +27,7 @@ models: [{ id: m, channels: [{ channel: up }], prices: { input: 1, output: 2 } }
 
 async function start(): Promise<ServerProcess> {
   const started = await spawnServer({
-    env: { DATABASE_URL: database.url, TOLLGATE_SECRET: 'a secret of at least thirty-two bytes' },
+    env: { DATABASE_URL: database.url, TOLLGATE_SECRET: SECRET },
     config: CONFIG,
   })
   processes.push(started)

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { fileGateway } from '#tests/support/gateway/file-gateway.ts'
 import { startTestGateway, type TestGateway } from '#tests/support/gateway/gateway.ts'
 import { type ManualClock, manualClock } from '#tests/support/manual-clock.ts'
 import {
@@ -45,13 +46,9 @@ async function tokensOf(surface: Surface, response: Response): Promise<unknown> 
   return ASK[surface].read((await response.json()) as Record<string, unknown>)
 }
 
-describe('with the simulator behind it', () => {
-  let gateway: TestGateway
-  beforeAll(async () => {
-    gateway = await startTestGateway()
-  }, START_MS)
-  afterAll(() => gateway.close())
+const gateway = await fileGateway()
 
+describe('with the simulator behind it', () => {
   test.each(SURFACES.flatMap(surface => COUNTING.map(upstream => [surface, upstream] as const)))(
     'a %s caller gets the count of a %s upstream',
     async (surface, upstream) => {

@@ -1,8 +1,8 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { describe, expect, test } from 'bun:test'
 import { inArray } from 'drizzle-orm'
 import { callerBy } from '#tests/support/caller.ts'
 import { endedRecord } from '#tests/support/ended-record.ts'
-import { type TestDatabase, testDatabase } from '#tests/support/stores/database.ts'
+import { fileDatabase } from '#tests/support/stores/file-database.ts'
 import { exchange } from '@/db/schema.ts'
 import { GatewayError } from '@/errors/gateway-error.ts'
 import { ExchangeWriter } from '@/exchange/exchange-store.ts'
@@ -12,11 +12,7 @@ import { createMetrics } from '@/telemetry/metrics.ts'
 
 type Row = Omit<typeof exchange.$inferSelect, 'storedAt'>
 
-let database: TestDatabase
-beforeAll(async () => {
-  database = await testDatabase()
-})
-afterAll(() => database.close())
+const database = await fileDatabase()
 
 /** Everything that a row can hold, in values that a careless way through JSON would change. */
 const FULL: Row = {

@@ -1,7 +1,7 @@
-import { afterAll, beforeAll, expect, test } from 'bun:test'
-import { startTestGateway, type TestGateway } from '#tests/support/gateway/gateway.ts'
+import { expect, test } from 'bun:test'
+import { fileGateway } from '#tests/support/gateway/file-gateway.ts'
 import { type ManualClock, manualClock } from '#tests/support/manual-clock.ts'
-import { type ScriptedUpstream, scriptedUpstream } from '#tests/support/upstreams/upstream.ts'
+import { fileUpstream } from '#tests/support/upstreams/file-upstream.ts'
 import { MAX_FAILOVER_MS } from '@/exchange/attempt/routes.ts'
 
 const WHOLE =
@@ -9,29 +9,18 @@ const WHOLE =
 
 const clock: ManualClock = manualClock()
 let takesMs = 0
-let slow: ScriptedUpstream
-let good: ScriptedUpstream
-let gateway: TestGateway
-
-beforeAll(async () => {
-  slow = scriptedUpstream(() => {
-    clock.advance(takesMs)
-    return new Response('{"error":{"message":"no"}}', { status: 500 })
-  })
-  good = scriptedUpstream(() => new Response(WHOLE))
-  gateway = await startTestGateway({ clock })
-  await gateway.apply(`channels:
+const slow = fileUpstream(() => {
+  clock.advance(takesMs)
+  return new Response('{"error":{"message":"no"}}', { status: 500 })
+})
+const good = fileUpstream(() => new Response(WHOLE))
+const gateway = await fileGateway({ clock })
+await gateway.apply(`channels:
   - { name: slow, format: openai-chat-completions, base_url: "${slow.url}", api_keys: [one], timeouts: { connect_ms: 900000, first_byte_ms: 900000 } }
   - { name: good, format: openai-chat-completions, base_url: "${good.url}", api_keys: [two], priority: 1 }
 models:
   - { id: pair, channels: [{ channel: slow, model: m }, { channel: good, model: m }], prices: { input: 1, output: 2 } }
 `)
-})
-afterAll(async () => {
-  await gateway.close()
-  await slow.stop()
-  await good.stop()
-})
 
 test.each([
   [MAX_FAILOVER_MS - 1, 200],

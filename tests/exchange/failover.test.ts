@@ -1,18 +1,9 @@
-import { afterAll, afterEach, beforeAll, describe, expect, spyOn, test } from 'bun:test'
-import { startTestGateway, type TestGateway } from '#tests/support/gateway/gateway.ts'
+import { afterEach, describe, expect, spyOn, test } from 'bun:test'
+import { fileGateway } from '#tests/support/gateway/file-gateway.ts'
 import { least } from '#tests/support/least.ts'
-import {
-  eventStream,
-  fedStream,
-  type Script,
-  type ScriptedUpstream,
-  scriptedUpstream,
-  until,
-} from '#tests/support/upstreams/upstream.ts'
+import { fileUpstream } from '#tests/support/upstreams/file-upstream.ts'
+import { eventStream, fedStream, type Script, until } from '#tests/support/upstreams/upstream.ts'
 
-let first: ScriptedUpstream
-let second: ScriptedUpstream
-let gateway: TestGateway
 let answerFirst: Script
 
 const DELTA = 'data: {"choices":[{"index":0,"delta":{"role":"assistant","content":"one"}}]}\n\n'
@@ -22,20 +13,13 @@ const GOOD_STREAM = DELTA.replace('one', 'two') + END
 const GOOD_WHOLE =
   '{"id":"2","object":"chat.completion","choices":[{"index":0,"message":{"role":"assistant","content":"two"},"finish_reason":"stop"}],"usage":{"prompt_tokens":5,"completion_tokens":7,"total_tokens":12}}'
 
-beforeAll(async () => {
-  first = scriptedUpstream((request, signal) => answerFirst(request, signal))
-  second = scriptedUpstream(({ body }) =>
-    new TextDecoder().decode(body).includes('"stream":true')
-      ? eventStream(GOOD_STREAM)
-      : new Response(GOOD_WHOLE),
-  )
-  gateway = await startTestGateway()
-})
-afterAll(async () => {
-  await gateway.close()
-  await first.stop()
-  await second.stop()
-})
+const first = fileUpstream((request, signal) => answerFirst(request, signal))
+const second = fileUpstream(({ body }) =>
+  new TextDecoder().decode(body).includes('"stream":true')
+    ? eventStream(GOOD_STREAM)
+    : new Response(GOOD_WHOLE),
+)
+const gateway = await fileGateway()
 
 let round = 0
 /** A model of two new channels, so that no breaker remembers the test before. */

@@ -1,24 +1,20 @@
-import { afterAll, beforeEach, describe, expect, test } from 'bun:test'
+import { beforeEach, describe, expect, test } from 'bun:test'
+import { fileGateway } from '#tests/support/gateway/file-gateway.ts'
 import { startTestGateway } from '#tests/support/gateway/gateway.ts'
 import { least } from '#tests/support/least.ts'
 import { manualClock } from '#tests/support/manual-clock.ts'
 import { temporaryFiles } from '#tests/support/temporary-files.ts'
-import {
-  eventStream,
-  fedStream,
-  type SeenRequest,
-  scriptedUpstream,
-  until,
-} from '#tests/support/upstreams/upstream.ts'
+import { fileUpstream } from '#tests/support/upstreams/file-upstream.ts'
+import { eventStream, fedStream, type SeenRequest, until } from '#tests/support/upstreams/upstream.ts'
 import { audit } from '@/ledger/audit.ts'
 import { readReceipt } from '@/ledger/receipt.ts'
 
 /** The way that every operation shares, shown on those that are at hand: a whole answer and a stream. */
 
 let answer: (request: SeenRequest) => Response | Promise<Response> = () => new Response(null, { status: 500 })
-const upstream = scriptedUpstream(request => answer(request))
+const upstream = fileUpstream(request => answer(request))
 
-const gateway = await startTestGateway()
+const gateway = await fileGateway()
 const channel = (name: string, format: string, more = '') =>
   `  - { name: ${name}, format: ${format}, base_url: "${upstream.url}/${name}", api_keys: [k], allow_private: true${more} }`
 await gateway.apply(`
@@ -32,10 +28,6 @@ models:
   - { id: two, channels: [{ channel: one, model: m }, { channel: two, model: m }], prices: { input: 1, per_image: { default: 0.04 } } }
   - { id: ordered, channels: [{ channel: foreign, model: m }, { channel: own, model: m }], prices: { input: 1 } }
 `)
-afterAll(async () => {
-  await gateway.close()
-  await upstream.stop()
-})
 beforeEach(() => {
   upstream.seen.length = 0
 })

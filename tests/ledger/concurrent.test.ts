@@ -1,5 +1,5 @@
 import { afterAll, expect, test } from 'bun:test'
-import { randomOf } from '#tests/support/streams/fuzz.ts'
+import { randomOf } from '#tests/support/random.ts'
 import { connect } from '@/db/connect.ts'
 import { sqlErrorOf } from '@/db/sql-error.ts'
 import { Refusal } from '@/errors/refusal.ts'

@@ -1,8 +1,9 @@
-import { afterAll, beforeEach, describe, expect, test } from 'bun:test'
+import { beforeEach, describe, expect, test } from 'bun:test'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { manualClock } from '#tests/support/manual-clock.ts'
-import { testDatabase } from '#tests/support/stores/database.ts'
+import { box } from '#tests/support/secret.ts'
+import { fileDatabase } from '#tests/support/stores/file-database.ts'
 import { parseConfigFile } from '@/config/file.ts'
 import { applyFile } from '@/console/catalog/file-changes.ts'
 import { channel, model, setting } from '@/db/schema.ts'
@@ -12,12 +13,9 @@ import { loadCatalog, readChannelIds } from '@/routing/catalog/store.ts'
 import { Concurrency } from '@/routing/concurrency.ts'
 import { Health } from '@/routing/health/health.ts'
 import { Selector } from '@/routing/selector.ts'
-import { secretBox } from '@/secrets/secret-box.ts'
 
 const ROOT = join(import.meta.dir, '../..')
-const db = await testDatabase()
-const box = secretBox('a secret of at least thirty-two bytes')
-afterAll(() => db.close())
+const db = await fileDatabase()
 
 beforeEach(async () => {
   await db.orm.delete(model)

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
-import { candidatesOf, channelOf, routeOf, seededRandom } from '#tests/support/channels.ts'
+import { candidatesOf, channelOf, routeOf } from '#tests/support/channels.ts'
+import { seededRandom } from '#tests/support/random.ts'
 import type { Format } from '@/generation/format.ts'
 import type { Standing } from '@/routing/health/breaker.ts'
 import {

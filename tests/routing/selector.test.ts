@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'bun:test'
-import { channelOf, routeOf, seededRandom } from '#tests/support/channels.ts'
+import { channelOf, routeOf } from '#tests/support/channels.ts'
 import { manualClock } from '#tests/support/manual-clock.ts'
+import { seededRandom } from '#tests/support/random.ts'
 import { Affinity } from '@/routing/affinity.ts'
 import { Concurrency } from '@/routing/concurrency.ts'
 import { MAX_STREAK, PAUSES } from '@/routing/health/breaker.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test'
-import { randomOf } from '#tests/support/streams/fuzz.ts'
+import { randomOf } from '#tests/support/random.ts'
 import { runMachine } from '@/generation/machine.ts'
 import { formatEvent, type SseEvent } from '@/sse/event.ts'
 import { createSseParser, endOfEvent, readEvent } from '@/sse/parser.ts'

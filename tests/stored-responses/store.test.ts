@@ -1,23 +1,17 @@
-import { afterAll, beforeAll, expect, test } from 'bun:test'
-import { type TestDatabase, testDatabase } from '#tests/support/stores/database.ts'
-import { secretBox } from '@/secrets/secret-box.ts'
-import { type ResponseStore, responseStore } from '@/stored-responses/store.ts'
+import { expect, test } from 'bun:test'
+import { box } from '#tests/support/secret.ts'
+import { fileDatabase } from '#tests/support/stores/file-database.ts'
+import { responseStore } from '@/stored-responses/store.ts'
 import type { NewResponse, StoredEvent } from '@/stored-responses/stored-response.ts'
 
 const MB = 1024 * 1024
 
-let database: TestDatabase
-let store: ResponseStore
+const database = await fileDatabase()
+const store = responseStore({ database, secretBox: box })
 /** When responses were made, by the clock of a gateway: it is not believed. */
 const CREATED_AT = 1_700_000_000_000
 let count = 0
 
-beforeAll(async () => {
-  database = await testDatabase()
-  const box = secretBox('a secret for tests, long enough for everybody')
-  store = responseStore({ database, secretBox: box })
-}, 60_000)
-afterAll(() => database.close())
 function response(fields: Partial<NewResponse> = {}): NewResponse {
   count += 1
   return {

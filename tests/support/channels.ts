@@ -57,14 +57,3 @@ export function candidatesOf(
 ): Candidate[] {
   return routes.flatMap(route => pool(route.channel).map(key => ({ route, key, standing, isFull })))
 }
-
-/** Numbers in [0, 1) that are the same in every run. */
-export function seededRandom(seed: number): () => number {
-  let state = seed
-  return () => {
-    state = (state + 0x6d2b79f5) | 0
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
-  }
-}

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { fileGateway } from '#tests/support/gateway/file-gateway.ts'
 import { startTestGateway, type TestGateway } from '#tests/support/gateway/gateway.ts'
 import { CALLS, call, readError, START_MS, SURFACES, type Surface } from './calls.ts'
 
@@ -18,19 +19,15 @@ const STATUSES: readonly (readonly [number, number, string | undefined])[] = [
   [529, 503, 'upstream_error'],
 ]
 
-let gateway: TestGateway
-beforeAll(async () => {
-  const models = SURFACES.flatMap(surface =>
-    [402, 403, 413, 422, 502].map(
-      status =>
-        `\n  - { id: "${surface}/error-${status}", channels: [{ channel: ${surface}, model: "error-${status}" }] }`,
-    ),
-  )
-  gateway = await startTestGateway({
-    models: `${models.join('')}\n  - id: unpriced\n    channels: [{ channel: chat, model: echo }]`,
-  })
-}, START_MS)
-afterAll(() => gateway.close())
+const models = SURFACES.flatMap(surface =>
+  [402, 403, 413, 422, 502].map(
+    status =>
+      `\n  - { id: "${surface}/error-${status}", channels: [{ channel: ${surface}, model: "error-${status}" }] }`,
+  ),
+)
+const gateway = await fileGateway({
+  models: `${models.join('')}\n  - id: unpriced\n    channels: [{ channel: chat, model: echo }]`,
+})
 
 function callStreamed(surface: Surface, model: string): Promise<Response> {
   const path = CALLS[surface].path(model).replace(':generateContent', ':streamGenerateContent?alt=sse')

@@ -1,6 +1,6 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
-import { startTestGateway, type TestGateway } from '#tests/support/gateway/gateway.ts'
+import { fileGateway } from '#tests/support/gateway/file-gateway.ts'
 import { until } from '#tests/support/upstreams/upstream.ts'
 import { connect } from '@/db/connect.ts'
 import { account } from '@/db/schema.ts'
@@ -102,13 +102,9 @@ describe('a plain line', () => {
   })
 })
 
-describe('the line of an exchange', () => {
-  let gateway: TestGateway
-  beforeAll(async () => {
-    gateway = await startTestGateway()
-  }, 60_000)
-  afterAll(() => gateway.close())
+const gateway = await fileGateway()
 
+describe('the line of an exchange', () => {
   async function lineOf(model: string, body: object = {}): Promise<Record<string, unknown>> {
     const response = await gateway.post('/v1/chat/completions', {
       model,

@@ -1,6 +1,6 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { describe, expect, test } from 'bun:test'
 import { join } from 'node:path'
-import { startTestGateway, type TestGateway } from '#tests/support/gateway/gateway.ts'
+import { fileGateway } from '#tests/support/gateway/file-gateway.ts'
 import { GatewayError } from '@/errors/gateway-error.ts'
 import { exposeOpenExchanges } from '@/telemetry/gauges.ts'
 import { createMetrics } from '@/telemetry/metrics.ts'
@@ -51,13 +51,9 @@ describe('every metric of ours', () => {
   })
 })
 
-describe('what a gateway counts', () => {
-  let gateway: TestGateway
-  beforeAll(async () => {
-    gateway = await startTestGateway()
-  }, 60_000)
-  afterAll(() => gateway.close())
+const gateway = await fileGateway()
 
+describe('what a gateway counts', () => {
   async function page(): Promise<string> {
     await gateway.server.flush()
     const response = await fetch(`${gateway.opsUrl}/metrics`)

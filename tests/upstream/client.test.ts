@@ -1,14 +1,13 @@
-import { afterAll, describe, expect, test } from 'bun:test'
+import { describe, expect, test } from 'bun:test'
 import { channelOf } from '#tests/support/channels.ts'
-import { scriptedUpstream } from '#tests/support/upstreams/upstream.ts'
+import { fileUpstream } from '#tests/support/upstreams/file-upstream.ts'
 import { systemClock } from '@/clock/clock.ts'
 import { GatewayError } from '@/errors/gateway-error.ts'
 import { createAddressGuard, type Lookup } from '@/upstream/address-guard.ts'
 import type { Channel } from '@/upstream/channel.ts'
 import { createUpstreamClient } from '@/upstream/client.ts'
 
-const upstream = scriptedUpstream(() => new Response('{}'))
-afterAll(() => upstream.stop())
+const upstream = fileUpstream(() => new Response('{}'))
 
 const TIMEOUTS = { connectMs: 10_000, firstByteMs: 10_000, idleMs: 10_000 }
 

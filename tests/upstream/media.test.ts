@@ -1,6 +1,7 @@
-import { afterAll, beforeEach, describe, expect, test } from 'bun:test'
+import { beforeEach, describe, expect, test } from 'bun:test'
 import { manualClock } from '#tests/support/manual-clock.ts'
-import { fedStream, type Script, scriptedUpstream, until } from '#tests/support/upstreams/upstream.ts'
+import { fileUpstream } from '#tests/support/upstreams/file-upstream.ts'
+import { fedStream, type Script, until } from '#tests/support/upstreams/upstream.ts'
 import { GatewayError } from '@/errors/gateway-error.ts'
 import { type AddressGuard, createAddressGuard, type Lookup } from '@/upstream/address-guard.ts'
 import { createMediaFetch, MEDIA_MS, type MediaRequest } from '@/upstream/media.ts'
@@ -11,13 +12,12 @@ const image = (body: string | Uint8Array<ArrayBuffer> = PIXEL, type = 'image/png
   new Response(body, { headers: { 'content-type': type } })
 
 let script: Script = () => image()
-const server = scriptedUpstream((request, signal) => script(request, signal))
+const server = fileUpstream((request, signal) => script(request, signal))
 const { port } = new URL(server.url)
 beforeEach(() => {
   script = () => image()
   server.seen.length = 0
 })
-afterAll(() => server.stop())
 
 const inside: Lookup = async () => ['127.0.0.1']
 const half: Lookup = async () => ['8.8.8.8', '10.0.0.7']

@@ -1,6 +1,7 @@
-import { afterAll, expect, test } from 'bun:test'
+import { expect, test } from 'bun:test'
 import { channelOf } from '#tests/support/channels.ts'
-import { scriptedUpstream, until } from '#tests/support/upstreams/upstream.ts'
+import { fileUpstream } from '#tests/support/upstreams/file-upstream.ts'
+import { until } from '#tests/support/upstreams/upstream.ts'
 import { systemClock } from '@/clock/clock.ts'
 import type { AddressGuard } from '@/upstream/address-guard.ts'
 import { createUpstreamClient } from '@/upstream/client.ts'
@@ -8,10 +9,10 @@ import { downloadRules } from '@/upstream/download.ts'
 import { followRedirects } from '@/upstream/redirects.ts'
 import { PINNED_NAME, servePinned } from './pinned-server.ts'
 
-const store = scriptedUpstream(({ path, headers }) =>
+const store = fileUpstream(({ path, headers }) =>
   path === '/never' ? new Promise<Response>(() => {}) : new Response(`film ${headers.get('range') ?? ''}`),
 )
-const vendor = scriptedUpstream(({ path, query }) => {
+const vendor = fileUpstream(({ path, query }) => {
   const to = new URLSearchParams(query).get('to') ?? path.replace('/v1beta/files/', '')
   if (path.endsWith('/end')) return new Response('end')
   if (to.startsWith('elsewhere')) return Response.redirect(`${store.url}/film`, 302)
@@ -23,7 +24,6 @@ const vendor = scriptedUpstream(({ path, query }) => {
   if (to.startsWith('loop')) return Response.redirect(`${vendor.url}/v1beta/files/loop`, 302)
   return Response.redirect(`${vendor.url}/v1beta/files/end`, 307)
 })
-afterAll(() => Promise.all([store.stop(), vendor.stop()]))
 
 /** Takes the second server for a public one. */
 const guard: AddressGuard = {

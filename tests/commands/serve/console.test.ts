@@ -1,13 +1,12 @@
-import { afterAll, expect, test } from 'bun:test'
+import { expect, test } from 'bun:test'
 import { join } from 'node:path'
 import { type ServerProcess, spawnServer } from '#tests/support/gateway/serve-process.ts'
-import { testDatabase } from '#tests/support/stores/database.ts'
+import { SECRET } from '#tests/support/secret.ts'
+import { fileDatabase } from '#tests/support/stores/file-database.ts'
 
-const SECRET = 'a secret for tests, long enough for everybody'
 const MAIN = join(import.meta.dir, '../../../src/main.ts')
-const database = await testDatabase()
+const database = await fileDatabase()
 const env = { DATABASE_URL: database.url, TOLLGATE_SECRET: SECRET }
-afterAll(() => database.close())
 
 function post(server: ServerProcess, path: string, body: object): Promise<Response> {
   return fetch(`${server.consoleUrl}${path}`, {

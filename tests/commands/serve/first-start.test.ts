@@ -1,5 +1,7 @@
-import { afterAll, beforeEach, describe, expect, test } from 'bun:test'
+import { beforeEach, describe, expect, test } from 'bun:test'
+import { box } from '#tests/support/secret.ts'
 import { testDatabase } from '#tests/support/stores/database.ts'
+import { fileDatabase } from '#tests/support/stores/file-database.ts'
 import { keyStore } from '@/accounts/key-store.ts'
 import { accountStore } from '@/accounts/store.ts'
 import { firstStart, TRIAL_EMAIL, welcomeTo } from '@/commands/serve/first-start.ts'
@@ -8,12 +10,9 @@ import type { Environment } from '@/config/settings.ts'
 import { applyFile } from '@/console/catalog/file-changes.ts'
 import { channel, model } from '@/db/schema.ts'
 import { loadCatalog } from '@/routing/catalog/store.ts'
-import { secretBox } from '@/secrets/secret-box.ts'
 
-const db = await testDatabase()
-const box = secretBox('a secret of at least thirty-two bytes')
+const db = await fileDatabase()
 const store = accountStore(db)
-afterAll(() => db.close())
 
 beforeEach(async () => {
   await db.orm.delete(model)

@@ -2,12 +2,12 @@ import { afterAll, expect, test } from 'bun:test'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { box } from '#tests/support/secret.ts'
 import { testDatabase } from '#tests/support/stores/database.ts'
 import { until } from '#tests/support/upstreams/upstream.ts'
 import { applyPath } from '@/commands/apply.ts'
 import { applierOf } from '@/commands/serve/operator-file.ts'
 import { lockCatalog } from '@/routing/catalog/store.ts'
-import { secretBox } from '@/secrets/secret-box.ts'
 import { createLog } from '@/telemetry/log.ts'
 
 const database = await testDatabase()
@@ -17,7 +17,6 @@ afterAll(async () => {
   await database.close()
 })
 
-const box = secretBox('a secret of at least thirty-two bytes')
 const path = join(directory, 'tollgate.yaml')
 const isWaited = async () =>
   (

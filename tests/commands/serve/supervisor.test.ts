@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { FREE_PORTS, rawPost, type ServerProcess, spawnServer } from '#tests/support/gateway/serve-process.ts'
+import { SECRET } from '#tests/support/secret.ts'
 import { testDatabase } from '#tests/support/stores/database.ts'
 import { openTestRedis, type TestRedis } from '#tests/support/stores/redis.ts'
 import {
@@ -183,7 +184,7 @@ test('a worker that dies while the others still start is followed by another', a
       DATA_DIR: dataDir,
       DATABASE_URL: db.url,
       REDIS_URL: redis?.url,
-      TOLLGATE_SECRET: 'a secret for tests, long enough for everybody',
+      TOLLGATE_SECRET: SECRET,
       WORKERS: '2',
     },
     stdio: ['ignore', 'pipe', 'ignore'],
@@ -223,7 +224,7 @@ test('a worker that cannot start ends, although its line to the supervisor is op
       WORKERS: '2',
       REDIS_URL: redis?.url ?? '',
       DATABASE_URL: 'postgres://nobody@127.0.0.1:1/nothing',
-      TOLLGATE_SECRET: 'a secret for tests, long enough for everybody',
+      TOLLGATE_SECRET: SECRET,
     },
     stdio: ['ignore', 'ignore', 'pipe'],
     serialization: 'json',

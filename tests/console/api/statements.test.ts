@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import type { Visitor } from '#tests/support/gateway/console.ts'
 import { fileConsole } from '#tests/support/gateway/file-gateway.ts'
-import { randomOf } from '#tests/support/streams/fuzz.ts'
+import { randomOf } from '#tests/support/random.ts'
 import { readStatements } from '@/console/money/statements.ts'
 import type { ServiceTier } from '@/generation/service-tier.ts'
 import { audit } from '@/ledger/audit.ts'

@@ -1,13 +1,11 @@
-import { afterAll, expect, test } from 'bun:test'
-import { testDatabase } from '#tests/support/stores/database.ts'
+import { expect, test } from 'bun:test'
+import { box } from '#tests/support/secret.ts'
+import { fileDatabase } from '#tests/support/stores/file-database.ts'
 import { parseConfigFile } from '@/config/file.ts'
 import { readActs } from '@/console/acts.ts'
 import { applyFile } from '@/console/catalog/file-changes.ts'
-import { secretBox } from '@/secrets/secret-box.ts'
 
-const database = await testDatabase()
-const box = secretBox('a secret for tests, long enough for everybody')
-afterAll(() => database.close())
+const database = await fileDatabase()
 
 const CHANNEL = `{ name: main, format: openai-responses, base_url: "https://api.example.com",
   api_keys: [sk-of-the-vendor-0042], headers: { x-secret-token: header-value } }`

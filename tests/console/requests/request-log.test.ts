@@ -1,10 +1,9 @@
-import { afterAll, expect, test } from 'bun:test'
+import { expect, test } from 'bun:test'
 import fc from 'fast-check'
-import { testDatabase } from '#tests/support/stores/database.ts'
+import { fileDatabase } from '#tests/support/stores/file-database.ts'
 import { firstIdAt, type LogQuery, momentOf, readLog } from '@/console/requests/request-log.ts'
 
-const database = await testDatabase()
-afterAll(() => database.close())
+const database = await fileDatabase()
 
 const ROWS = 300
 const START = Date.parse('2026-11-01T00:00:00Z')

@@ -1,13 +1,12 @@
-import { afterAll, expect, test } from 'bun:test'
+import { expect, test } from 'bun:test'
 import fc from 'fast-check'
-import { testDatabase } from '#tests/support/stores/database.ts'
+import { fileDatabase } from '#tests/support/stores/file-database.ts'
 import { inZone } from '@/console/moments.ts'
 import { firstIdAt } from '@/console/requests/request-log.ts'
 import { readRange, readUsage, USAGE_CSV_HEADINGS, usageCsvRows } from '@/console/requests/usage.ts'
 import { addUpUsage } from '@/console/requests/usage-totals.ts'
 
-const database = await testDatabase()
-afterAll(() => database.close())
+const database = await fileDatabase()
 
 /** With quarters of an hour, and with clocks that are put forward and back: at midnight, too, and by half an hour. */
 const ZONES = [

@@ -1,7 +1,7 @@
-import { afterAll, expect, test } from 'bun:test'
+import { expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { manualClock } from '#tests/support/manual-clock.ts'
-import { testDatabase } from '#tests/support/stores/database.ts'
+import { fileDatabase } from '#tests/support/stores/file-database.ts'
 import { firstIdAt } from '@/console/requests/request-log.ts'
 import {
   addUpUsage,
@@ -13,9 +13,8 @@ import {
 import { audit } from '@/ledger/audit.ts'
 import { createLog } from '@/telemetry/log.ts'
 
-const database = await testDatabase()
+const database = await fileDatabase()
 const { sql } = database
-afterAll(() => database.close())
 
 const START = Date.parse('2026-11-01T00:00:00Z')
 const MINUTE_MS = 60_000

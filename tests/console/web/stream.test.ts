@@ -1,5 +1,5 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { startTestGateway, type TestGateway } from '#tests/support/gateway/gateway.ts'
+import { describe, expect, test } from 'bun:test'
+import { fileGateway } from '#tests/support/gateway/file-gateway.ts'
 import { type PlaygroundSurface, saidBy } from '@/console/web/stream/answer-text.ts'
 import { type RawEvent, readEvents } from '@/console/web/stream/event-reader.ts'
 import { requestBody } from '@/console/web/stream/request-body.ts'
@@ -64,13 +64,9 @@ describe('what an event says', () => {
   })
 })
 
-describe('against the gateway itself', () => {
-  let gateway: TestGateway
-  beforeAll(async () => {
-    gateway = await startTestGateway()
-  })
-  afterAll(() => gateway.close())
+const gateway = await fileGateway()
 
+describe('against the gateway itself', () => {
   const PATHS: Record<PlaygroundSurface, string> = {
     chat: '/v1/chat/completions',
     responses: '/v1/responses',

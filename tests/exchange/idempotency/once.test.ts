@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, expect, spyOn, test } from 'bun:test'
 import { manualClock } from '#tests/support/manual-clock.ts'
+import { box } from '#tests/support/secret.ts'
 import { type TestDatabase, testDatabase } from '#tests/support/stores/database.ts'
 import { until } from '#tests/support/upstreams/upstream.ts'
 import { Idempotency } from '@/exchange/idempotency/idempotency.ts'
 import { type RunClaim, type RunStore, runStore } from '@/exchange/idempotency/store.ts'
-import { secretBox } from '@/secrets/secret-box.ts'
 import { createLog } from '@/telemetry/log.ts'
 
 let database: TestDatabase
@@ -23,7 +23,7 @@ beforeAll(async () => {
       giveBack: async (exchanges: readonly { id: string }[]) =>
         void givenBack.push(...exchanges.map(({ id }) => id)),
     },
-    box: secretBox('a secret for tests, long enough for everybody'),
+    box,
     clock,
     log: createLog({ level: 'silent', format: 'json' }),
   })

@@ -1,12 +1,10 @@
 import { expect, test } from 'bun:test'
 import { manualClock } from '#tests/support/manual-clock.ts'
+import { box } from '#tests/support/secret.ts'
 import { until } from '#tests/support/upstreams/upstream.ts'
 import { Recording } from '@/exchange/idempotency/recording.ts'
 import type { RunEnd, RunStore, StoredChunk } from '@/exchange/idempotency/store.ts'
-import { secretBox } from '@/secrets/secret-box.ts'
 import { createLog } from '@/telemetry/log.ts'
-
-const box = secretBox('a secret for tests, long enough for everybody')
 
 /** A recording over a database that answers when it is told to. */
 function setUp() {

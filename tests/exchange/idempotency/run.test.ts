@@ -1,10 +1,10 @@
 import { expect, test } from 'bun:test'
 import { manualClock } from '#tests/support/manual-clock.ts'
+import { box } from '#tests/support/secret.ts'
 import { until } from '#tests/support/upstreams/upstream.ts'
 import { IdempotentRun, LINGER_MS } from '@/exchange/idempotency/run.ts'
 import type { RunEnd, RunStore } from '@/exchange/idempotency/store.ts'
 import { openRecord } from '@/exchange/record.ts'
-import { secretBox } from '@/secrets/secret-box.ts'
 import { createLog } from '@/telemetry/log.ts'
 
 function setUp() {
@@ -20,7 +20,7 @@ function setUp() {
     id: 'run',
     // A short answer is written with its end.
     store: store as RunStore,
-    box: secretBox('a secret for tests, long enough for everybody'),
+    box,
     clock,
     log: createLog({ level: 'silent', format: 'json' }, { write: () => undefined }),
     onEnd: () => undefined,

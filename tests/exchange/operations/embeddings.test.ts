@@ -1,14 +1,14 @@
-import { afterAll, beforeEach, describe, expect, test } from 'bun:test'
+import { beforeEach, describe, expect, test } from 'bun:test'
 import { GoogleGenAI } from '@google/genai'
 import OpenAI from 'openai'
-import { startTestGateway } from '#tests/support/gateway/gateway.ts'
-import { scriptedUpstream } from '#tests/support/upstreams/upstream.ts'
+import { fileGateway } from '#tests/support/gateway/file-gateway.ts'
+import { fileUpstream } from '#tests/support/upstreams/file-upstream.ts'
 
 /** What the upstreams of the models `scripted/*` answer. */
 let answer: object = {}
-const upstream = scriptedUpstream(() => Response.json(answer))
+const upstream = fileUpstream(() => Response.json(answer))
 
-const gateway = await startTestGateway({ models: '' })
+const gateway = await fileGateway({ models: '' })
 await gateway.apply(`
 channels:
   - { name: scripted-openai, format: openai-responses, base_url: "${upstream.url}", api_keys: [k], allow_private: true }
@@ -20,10 +20,6 @@ models:
   - { id: "scripted/output-only", channels: [{ channel: scripted-openai, model: "up" }], prices: { output: 1 } }
   - { id: "scripted/chat-only", surfaces: [chat], channels: [{ channel: scripted-openai, model: "up" }], prices: { input: 1 } }
 `)
-afterAll(async () => {
-  await gateway.close()
-  await upstream.stop()
-})
 
 const openai = new OpenAI({
   apiKey: gateway.key,

@@ -1,14 +1,15 @@
-import { afterAll, beforeEach, describe, expect, test } from 'bun:test'
+import { beforeEach, describe, expect, test } from 'bun:test'
 import OpenAI, { toFile } from 'openai'
-import { startTestGateway } from '#tests/support/gateway/gateway.ts'
+import { fileGateway } from '#tests/support/gateway/file-gateway.ts'
 import { openPayer } from '#tests/support/gateway/payer.ts'
-import { type SeenRequest, scriptedUpstream } from '#tests/support/upstreams/upstream.ts'
+import { fileUpstream } from '#tests/support/upstreams/file-upstream.ts'
+import type { SeenRequest } from '#tests/support/upstreams/upstream.ts'
 
 /** What the upstreams of the models `scripted/*` answer. */
 let answer: (request: SeenRequest) => Response = () => new Response(null, { status: 500 })
-const upstream = scriptedUpstream(request => answer(request))
+const upstream = fileUpstream(request => answer(request))
 
-const gateway = await startTestGateway({
+const gateway = await fileGateway({
   models: [
     '  - { id: "chat/gpt-image", channels: [{ channel: chat, model: "echo" }], prices: { input: 5, output: 40 } }',
     '  - { id: "responses/gpt-image", channels: [{ channel: responses, model: "echo" }], prices: { per_image: { default: 0.04 } } }',
@@ -30,10 +31,6 @@ models:
   - { id: "up/gemini-image", channels: [{ channel: up-gemini, model: "gemini-2.5-flash-image" }], prices: { input: 0.3, output: 30 } }
   - { id: "up/embedding-only", channels: [{ channel: up-openai, model: "e" }], prices: { input: 1 } }
 `)
-afterAll(async () => {
-  await gateway.close()
-  await upstream.stop()
-})
 
 const client = new OpenAI({
   apiKey: gateway.key,

@@ -1,18 +1,13 @@
-import { afterAll, beforeEach, describe, expect, test } from 'bun:test'
+import { beforeEach, describe, expect, test } from 'bun:test'
 import OpenAI from 'openai'
-import { startTestGateway } from '#tests/support/gateway/gateway.ts'
-import {
-  eventStream,
-  fedStream,
-  type Script,
-  scriptedUpstream,
-  until,
-} from '#tests/support/upstreams/upstream.ts'
+import { fileGateway } from '#tests/support/gateway/file-gateway.ts'
+import { fileUpstream } from '#tests/support/upstreams/file-upstream.ts'
+import { eventStream, fedStream, type Script, until } from '#tests/support/upstreams/upstream.ts'
 import { parseObject } from '@/json/json.ts'
 
 let answer: Script = () => new Response('sound', { headers: { 'content-type': 'audio/mpeg' } })
-const upstream = scriptedUpstream((request, signal) => answer(request, signal))
-const gateway = await startTestGateway()
+const upstream = fileUpstream((request, signal) => answer(request, signal))
+const gateway = await fileGateway()
 await gateway.apply(`
 channels:
   - { name: scripted, format: openai-chat-completions, base_url: "${upstream.url}", api_keys: [k], allow_private: true }
@@ -22,10 +17,6 @@ models:
   - { id: tts/seconds, channels: [{ channel: scripted, model: up }], prices: { per_audio_second: 0.001 } }
   - { id: tts/images, channels: [{ channel: scripted, model: up }], prices: { per_image: { default: 1 } } }
 `)
-afterAll(async () => {
-  await gateway.close()
-  await upstream.stop()
-})
 beforeEach(() => {
   upstream.seen.length = 0
 })

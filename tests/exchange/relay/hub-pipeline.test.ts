@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'bun:test'
-import { mutate, type Random, randomOf } from '#tests/support/streams/fuzz.ts'
+import { type Random, randomOf } from '#tests/support/random.ts'
+import { mutate } from '#tests/support/streams/fuzz.ts'
 import { ENDS, HEADS, madeUpStream, RUNS, TEXTS } from '#tests/support/streams/made-up-stream.ts'
 import { createRaiser, decodeContext, replyContext } from '#tests/transcripts/conversion.ts'
 import { recordings } from '#tests/transcripts/recording.ts'

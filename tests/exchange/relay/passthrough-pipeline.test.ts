@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'bun:test'
-import { mutate, randomOf } from '#tests/support/streams/fuzz.ts'
+import { randomOf } from '#tests/support/random.ts'
+import { mutate } from '#tests/support/streams/fuzz.ts'
 import { ENDS, HEADS, madeUpStream, TEXTS } from '#tests/support/streams/made-up-stream.ts'
 import { recordings } from '#tests/transcripts/recording.ts'
 import { GatewayError } from '@/errors/gateway-error.ts'

@@ -1,13 +1,8 @@
 import { heapStats } from 'bun:jsc'
-import { afterAll, beforeAll, expect, test } from 'bun:test'
-import { startTestGateway, type TestGateway } from '#tests/support/gateway/gateway.ts'
-import {
-  eventStream,
-  fedStream,
-  type ScriptedUpstream,
-  scriptedUpstream,
-  until,
-} from '#tests/support/upstreams/upstream.ts'
+import { expect, test } from 'bun:test'
+import { fileGateway } from '#tests/support/gateway/file-gateway.ts'
+import { fileUpstream } from '#tests/support/upstreams/file-upstream.ts'
+import { eventStream, fedStream, until } from '#tests/support/upstreams/upstream.ts'
 
 const FIRST = {
   chat: 'data: {"choices":[{"index":0,"delta":{"role":"assistant","content":"one"}}]}\n\n',
@@ -21,26 +16,18 @@ type Upstream = keyof typeof FIRST
 const STREAMS = 8
 const PROMPT_BYTES = 2_000_000
 
-let upstream: ScriptedUpstream
-let gateway: TestGateway
 let first = ''
 let opened = 0
 
-beforeAll(async () => {
-  upstream = scriptedUpstream(() => {
-    upstream.seen.length = 0
-    opened += 1
-    const answer = fedStream()
-    answer.write(first)
-    return eventStream(answer.stream)
-  })
-  const { url } = upstream
-  gateway = await startTestGateway({ upstreams: { chat: url, messages: url } })
+const upstream = fileUpstream(() => {
+  upstream.seen.length = 0
+  opened += 1
+  const answer = fedStream()
+  answer.write(first)
+  return eventStream(answer.stream)
 })
-afterAll(async () => {
-  await gateway.close()
-  await upstream.stop()
-})
+const { url } = upstream
+const gateway = await fileGateway({ upstreams: { chat: url, messages: url } })
 
 /** What the collector leaves in this process: bytes, and requests, those that the upstream got included. */
 function kept(): { bytes: number; requests: number } {

@@ -1,26 +1,20 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
-import { type TestDatabase, testDatabase } from '#tests/support/stores/database.ts'
+import { beforeEach, describe, expect, test } from 'bun:test'
+import { box } from '#tests/support/secret.ts'
+import { fileDatabase } from '#tests/support/stores/file-database.ts'
 import { systemClock } from '@/clock/clock.ts'
 import { BackgroundRun } from '@/exchange/responses/background-run.ts'
-import { secretBox } from '@/secrets/secret-box.ts'
-import { type ResponseStore, responseStore } from '@/stored-responses/store.ts'
+import { responseStore } from '@/stored-responses/store.ts'
 import type { StoredEvent } from '@/stored-responses/stored-response.ts'
 import { createLog } from '@/telemetry/log.ts'
 
 const log = createLog({ level: 'silent', format: 'json' })
 
-let database: TestDatabase
-let store: ResponseStore
+const database = await fileDatabase()
+const store = responseStore({ database, secretBox: box })
 /** What comes of the next write of a run; of those after it nothing worse than usual. */
 let trouble: 'away' | 'answer lost' | undefined
 let runs = 0
 
-beforeAll(async () => {
-  database = await testDatabase()
-  const box = secretBox('a secret for tests, long enough for everybody')
-  store = responseStore({ database, secretBox: box })
-}, 60_000)
-afterAll(() => database.close())
 beforeEach(() => {
   trouble = undefined
 })

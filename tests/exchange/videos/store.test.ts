@@ -1,16 +1,10 @@
-import { afterAll, beforeAll, expect, test } from 'bun:test'
-import { type TestDatabase, testDatabase } from '#tests/support/stores/database.ts'
-import { type VideoJob, type VideoNews, type VideoStore, videoStore } from '@/exchange/videos/store.ts'
-import { secretBox } from '@/secrets/secret-box.ts'
+import { expect, test } from 'bun:test'
+import { box } from '#tests/support/secret.ts'
+import { fileDatabase } from '#tests/support/stores/file-database.ts'
+import { type VideoJob, type VideoNews, videoStore } from '@/exchange/videos/store.ts'
 
-let database: TestDatabase
-let videos: VideoStore
-
-beforeAll(async () => {
-  database = await testDatabase()
-  videos = videoStore(database, secretBox('a secret for tests, long enough for everybody'))
-}, 60_000)
-afterAll(() => database.close())
+const database = await fileDatabase()
+const videos = videoStore(database, box)
 
 async function orderedJob(): Promise<VideoJob> {
   const job: VideoJob = {

@@ -1,25 +1,18 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
-import { startNeighbour, startTestGateway, type TestGateway } from '#tests/support/gateway/gateway.ts'
+import { afterAll, beforeEach, describe, expect, test } from 'bun:test'
+import { fileGateway } from '#tests/support/gateway/file-gateway.ts'
+import { startNeighbour } from '#tests/support/gateway/gateway.ts'
 import { openPayer } from '#tests/support/gateway/payer.ts'
 import { least } from '#tests/support/least.ts'
 import { endlessBody, until } from '#tests/support/upstreams/upstream.ts'
-import { type VideoMaker, videoMaker } from '#tests/support/upstreams/video-maker.ts'
-import { readError, START_MS } from '#tests/surfaces/calls.ts'
+import { videoMaker } from '#tests/support/upstreams/video-maker.ts'
+import { readError } from '#tests/surfaces/calls.ts'
 import type { JsonObject, JsonValue } from '@/json/json.ts'
 import { audit } from '@/ledger/audit.ts'
 
-let maker: VideoMaker
-let gateway: TestGateway
-
-beforeAll(async () => {
-  maker = videoMaker()
-  gateway = await startTestGateway()
-  await gateway.apply(config())
-}, START_MS)
-afterAll(async () => {
-  await gateway.close()
-  await maker.stop()
-})
+const maker = videoMaker()
+const gateway = await fileGateway()
+await gateway.apply(config())
+afterAll(() => maker.stop())
 beforeEach(async () => {
   await settleAll()
   maker.seen.length = 0

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { randomOf } from '#tests/support/streams/fuzz.ts'
+import { randomOf } from '#tests/support/random.ts'
 import type { PlainRun } from '@/formats/plain/kernel.ts'
 import { SaidText } from '@/formats/plain/said-text.ts'
 

@@ -1,3 +1,4 @@
+import { seededRandom } from '#tests/support/random.ts'
 import {
   type BucketStore,
   requestSize,
@@ -25,7 +26,7 @@ export type Step = { afterUs: number; id: string } & (
 
 /** A trace that is the same for the same seed: few ids, so that they meet again; limits that change on the way. */
 function randomSteps(seed: number, length: number): Step[] {
-  const random = seeded(seed)
+  const random = seededRandom(seed)
   const whole = (below: number) => Math.floor(random() * below)
   const requestLimits = [1 + whole(20), 1 + whole(2_000)]
   const tokenLimits = [100 + whole(5_000), 1 + whole(10_000_000)]
@@ -45,17 +46,6 @@ function randomSteps(seed: number, length: number): Step[] {
     if (kind < 8) return { ...common, kind: 'adjust', deltaUs: whole(40_000_000) - 20_000_000 }
     return { ...common, kind: kind === 8 ? 'renew' : 'release' }
   })
-}
-
-/** mulberry32: small, and the same everywhere. */
-export function seeded(seed: number): () => number {
-  let state = seed
-  return () => {
-    state = (state + 0x6d2b79f5) | 0
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296
-  }
 }
 
 function pick(values: readonly number[], random: number): number {

@@ -1,7 +1,8 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: that is how the file names a variable
-import { afterAll, beforeEach, describe, expect, test } from 'bun:test'
+import { beforeEach, describe, expect, test } from 'bun:test'
 import { NO_LIMITS } from '#tests/support/caller.ts'
-import { testDatabase } from '#tests/support/stores/database.ts'
+import { box } from '#tests/support/secret.ts'
+import { fileDatabase } from '#tests/support/stores/file-database.ts'
 import type { ConfigFile } from '@/config/file.ts'
 import { applyFile } from '@/console/catalog/file-changes.ts'
 import { openListener } from '@/db/listener.ts'
@@ -13,9 +14,7 @@ import { CATALOG_TOPIC, loadCatalog } from '@/routing/catalog/store.ts'
 import { secretBox } from '@/secrets/secret-box.ts'
 import { configFile } from './config.ts'
 
-const db = await testDatabase()
-const box = secretBox('a secret of at least thirty-two bytes')
-afterAll(() => db.close())
+const db = await fileDatabase()
 
 beforeEach(async () => {
   await db.orm.delete(model)

@@ -1,15 +1,13 @@
-import { afterAll, afterEach, beforeEach, expect, test } from 'bun:test'
-import { testDatabase } from '#tests/support/stores/database.ts'
+import { afterEach, beforeEach, expect, test } from 'bun:test'
+import { box } from '#tests/support/secret.ts'
+import { fileDatabase } from '#tests/support/stores/file-database.ts'
 import { applyFile } from '@/console/catalog/file-changes.ts'
 import { channel, model } from '@/db/schema.ts'
 import { type LiveCatalog, openLiveCatalog } from '@/routing/catalog/live-catalog.ts'
 import { refreshPrices } from '@/routing/catalog/price-refresh.ts'
-import { secretBox } from '@/secrets/secret-box.ts'
 import { configFile } from './config.ts'
 
-const db = await testDatabase()
-const box = secretBox('a secret of at least thirty-two bytes')
-afterAll(() => db.close())
+const db = await fileDatabase()
 
 const CHANNEL = 'channels: [{ name: main, format: openai-responses, base_url: "simulator:" }]\n'
 const withModel = (id: string) =>

@@ -1,5 +1,6 @@
-import { afterAll, beforeEach, describe, expect, test } from 'bun:test'
-import { testDatabase } from '#tests/support/stores/database.ts'
+import { beforeEach, describe, expect, test } from 'bun:test'
+import { box } from '#tests/support/secret.ts'
+import { fileDatabase } from '#tests/support/stores/file-database.ts'
 import { applyFile } from '@/console/catalog/file-changes.ts'
 import { channel, model, priceVersion } from '@/db/schema.ts'
 import { sqlErrorOf } from '@/db/sql-error.ts'
@@ -8,12 +9,9 @@ import { applyToEmpty } from '@/routing/catalog/apply.ts'
 import { refreshPrices } from '@/routing/catalog/price-refresh.ts'
 import { readCurrentPrices, readVersion } from '@/routing/catalog/price-store.ts'
 import { loadCatalog, readModels } from '@/routing/catalog/store.ts'
-import { secretBox } from '@/secrets/secret-box.ts'
 import { configFile } from './config.ts'
 
-const db = await testDatabase()
-const box = secretBox('a secret of at least thirty-two bytes')
-afterAll(() => db.close())
+const db = await fileDatabase()
 
 /** Versions are for good, so each test prices a model of its own. */
 let id = ''

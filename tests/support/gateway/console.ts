@@ -1,4 +1,5 @@
 import type Stripe from 'stripe'
+import { box } from '#tests/support/secret.ts'
 import { type Clock, systemClock } from '@/clock/clock.ts'
 import { type RunningConsole, startConsole } from '@/commands/serve/console.ts'
 import type { ConsoleApi, ConsoleInput, ConsoleOutput } from '@/console/api/contract/api.ts'
@@ -8,7 +9,6 @@ import type { Mail } from '@/console/sign-in/mail.ts'
 import { createPasswords } from '@/console/sign-in/passwords.ts'
 import { openSession } from '@/console/sign-in/sessions.ts'
 import type { Role } from '@/db/schema.ts'
-import { secretBox } from '@/secrets/secret-box.ts'
 import { createLog } from '@/telemetry/log.ts'
 import type { TestGateway } from './gateway.ts'
 
@@ -72,7 +72,7 @@ export async function startTestConsole(
       trustedProxies: options.trustedProxies ?? [],
     },
     database,
-    secretBox: secretBox('a secret for tests, long enough for everybody'),
+    secretBox: box,
     clock: options.clock ?? systemClock,
     log: createLog({ level: 'debug', format: 'json' }, { write: line => logLines.push(line) }),
     apiUrl: gateway.url,

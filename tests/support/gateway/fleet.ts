@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { SECRET } from '#tests/support/secret.ts'
 import type { SpendCap } from '@/accounts/account.ts'
 import { keyStore } from '@/accounts/key-store.ts'
 import { connect, type Database } from '@/db/connect.ts'
@@ -10,8 +11,6 @@ import { findPostmaster } from '@/db/postmaster.ts'
 import { type AuditReport, audit } from '@/ledger/audit.ts'
 import { openPayer, type Payer } from './payer.ts'
 import { type ServerProcess, spawnServer } from './serve-process.ts'
-
-export const SECRET = 'a secret for tests, long enough for everybody'
 
 /** Several `tollgate serve` on one Postgres, as an operator runs them, for tests that break something. */
 export interface Fleet {

@@ -1,3 +1,4 @@
+import { box } from '#tests/support/secret.ts'
 import { type TestDatabase, testDatabase } from '#tests/support/stores/database.ts'
 import { type KeyStore, keyStore } from '@/accounts/key-store.ts'
 import { type AccountStore, accountStore } from '@/accounts/store.ts'
@@ -7,7 +8,6 @@ import { type RunningServer, type ServerSettings, startServer } from '@/commands
 import { parseConfigFile } from '@/config/file.ts'
 import { applyFile } from '@/console/catalog/file-changes.ts'
 import { type LedgerStore, ledgerStore } from '@/ledger/store.ts'
-import { secretBox } from '@/secrets/secret-box.ts'
 import { type SimulatorServer, serveSimulator } from '@/simulator/serve.ts'
 import { createLog } from '@/telemetry/log.ts'
 import { createMetrics, type Metrics } from '@/telemetry/metrics.ts'
@@ -107,8 +107,6 @@ const STEERING = [
   'pace-50+long-100',
   'reason+tool',
 ] as const
-
-const box = secretBox('a secret for tests, long enough for everybody')
 
 /** What a process is told that no test has said otherwise. */
 const SETTINGS: ServerSettings = {

@@ -1,3 +1,4 @@
+import { pick, type Random, randomOf } from '#tests/support/random.ts'
 import { createRaiser, decodeContext, replyContext, requestAs } from '#tests/transcripts/conversion.ts'
 import { type Recording, recordings } from '#tests/transcripts/recording.ts'
 import { GatewayError } from '@/errors/gateway-error.ts'
@@ -18,19 +19,6 @@ export interface Finding {
   upstream: Format
   caller: Format
   what: string
-}
-
-/** Fresh numbers from 0 up to `below`, the same for the same seed (mulberry32). */
-export type Random = (below: number) => number
-
-export function randomOf(seed: number): Random {
-  let state = seed >>> 0
-  return below => {
-    state = (state + 0x6d2b79f5) >>> 0
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1)
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61)
-    return Math.floor((((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32) * below)
-  }
 }
 
 /** Longest time one stream may take, far above what the slowest needs: beyond it something hangs. */
@@ -156,12 +144,6 @@ export function mutate(stream: Buffer, random: Random): Buffer {
   let mutated = stream
   for (let count = 1 + random(3); count > 0; count -= 1) mutated = pick(MUTATIONS, random)(mutated, random)
   return mutated
-}
-
-function pick<T>(items: readonly T[], random: Random): T {
-  const item = items[random(items.length)]
-  if (item === undefined) throw new Error('nothing to pick from')
-  return item
 }
 
 const MUTATIONS: readonly Mutation[] = [

@@ -1,5 +1,5 @@
+import { pick, type Random } from '#tests/support/random.ts'
 import type { Format } from '@/generation/format.ts'
-import type { Random } from './fuzz.ts'
 
 /** A stream that is mostly text, in one vendor's habits, with this and that in between. */
 export function madeUpStream(format: Format, random: Random): Buffer {
@@ -19,12 +19,6 @@ export function madeUpStream(format: Format, random: Random): Buffer {
   const text = events.join('')
   if (random(3) > 0) return Buffer.from(text)
   return Buffer.from(text.replaceAll('\n', pick(['\r\n', '\r', '\n'], random)))
-}
-
-function pick<T>(items: readonly T[], random: Random): T {
-  const item = items[random(items.length)]
-  if (item === undefined) throw new Error('nothing to pick from')
-  return item
 }
 
 /** Everything that JSON spells in a way of its own, halves of characters, and what looks like the end of an event. */
