@@ -78,14 +78,14 @@ async function serve({ settings, io, log, metrics }: Serving): Promise<void> {
   }
   onHangup(() => undefined)
   // Before anything is made or opened: the environment may name a file that is not there.
-  const file = configFileOf(settings)
+  configFileOf(settings)
   const hosts = { HOST: settings.api.host, OPS_HOST: settings.ops.host, CONSOLE_HOST: settings.console.host }
   await requireKnownHosts(hosts)
   const journalDirectory = stateDirectory(settings.dataDir, 'journal')
   const database = await openDatabase({ ...settings, role: 'serve' })
   try {
     const secretBox = await openSecretBox(database, settings)
-    const operatorFile = { path: file, database, secretBox, env: io.env, log }
+    const operatorFile = { find: () => configFileOf(settings), database, secretBox, env: io.env, log }
     await applyAtStart(operatorFile)
     const applyAgain = applierOf(operatorFile)
     onHangup(() => void applyAgain())

@@ -8,8 +8,8 @@ import type { Log } from '@/telemetry/log.ts'
 
 /** The operator's tollgate.yaml, and where it is applied. */
 interface OperatorFileOptions {
-  /** Undefined: there is none. */
-  path: string | undefined
+  /** Where it is by now; undefined: there is none. */
+  find: () => string | undefined
   database: Database
   secretBox: SecretBox
   env: Environment
@@ -17,14 +17,15 @@ interface OperatorFileOptions {
 }
 
 /** Applies the file at the start. What is odd about it is a line of the log; what is wrong with it is thrown. */
-export async function applyAtStart({
-  path,
-  database,
-  secretBox,
-  env,
-  log,
-}: OperatorFileOptions): Promise<void> {
-  if (path === undefined) return
+export async function applyAtStart(options: OperatorFileOptions): Promise<void> {
+  const path = options.find()
+  if (path !== undefined) await applyFrom(path, options)
+}
+
+async function applyFrom(
+  path: string,
+  { database, secretBox, env, log }: OperatorFileOptions,
+): Promise<void> {
   const applied = await applyPath(database, secretBox, path, env, { prune: false, dryRun: false })
   for (const jump of applied.warnings) warnOfJump(log, jump)
   if (applied.currencyChange !== undefined) log.warn(describeCurrencyChange(applied.currencyChange))
@@ -41,10 +42,11 @@ export function applierOf(options: OperatorFileOptions): () => Promise<void> {
 
 /** What is wrong with it changes nothing. */
 async function applyAgain(options: OperatorFileOptions): Promise<void> {
-  const { path: file, log } = options
-  if (file === undefined) return log.info('there is no configuration file that could be applied again')
+  const { find, log } = options
   try {
-    await applyAtStart(options)
+    const file = find()
+    if (file === undefined) return log.info('there is no configuration file that could be applied again')
+    await applyFrom(file, options)
     log.info({ file }, 'the configuration was applied again')
   } catch (error) {
     log.error({ err: error }, 'the configuration could not be applied: nothing has changed')

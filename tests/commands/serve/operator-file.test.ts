@@ -7,6 +7,7 @@ import { testDatabase } from '#tests/support/stores/database.ts'
 import { until } from '#tests/support/upstreams/upstream.ts'
 import { applyPath } from '@/commands/apply.ts'
 import { applierOf } from '@/commands/serve/operator-file.ts'
+import { configFileOf } from '@/config/file.ts'
 import { lockCatalog } from '@/routing/catalog/store.ts'
 import { createLog } from '@/telemetry/log.ts'
 
@@ -28,7 +29,7 @@ const isWaited = async () =>
 test('a file that is to be applied again waits for the one before, and is told of after it', async () => {
   const lines: string[] = []
   const log = createLog({ level: 'info', format: 'json' }, { write: line => lines.push(line) })
-  const apply = applierOf({ path, database, secretBox: box, env: {}, log })
+  const apply = applierOf({ find: () => path, database, secretBox: box, env: {}, log })
   await Bun.write(path, 'currency: EUR\n')
   const applied: Promise<void>[] = []
   await database.orm.transaction(async tx => {
@@ -46,5 +47,19 @@ test('a file that is to be applied again waits for the one before, and is told o
   expect(told.slice(-2)).toEqual([
     'the configuration was applied again',
     'the configuration could not be applied: nothing has changed',
+  ])
+})
+
+test('a file that is not there changes nothing, and is found once it is', async () => {
+  const lines: string[] = []
+  const log = createLog({ level: 'info', format: 'json' }, { write: line => lines.push(line) })
+  const settings: { configFile: string | undefined } = { configFile: join(directory, 'later.yaml') }
+  const apply = applierOf({ find: () => configFileOf(settings), database, secretBox: box, env: {}, log })
+  await apply()
+  await Bun.write(join(directory, 'later.yaml'), 'currency: CHF\n')
+  await apply()
+  expect(lines.map(line => JSON.parse(line)['msg'])).toEqual([
+    'the configuration could not be applied: nothing has changed',
+    'the configuration was applied again',
   ])
 })
