@@ -6,6 +6,7 @@ import { present } from '@/json/json.ts'
 import { encodeResult } from './function-response.ts'
 import { encodeMedia } from './media.ts'
 import { encodeModelParts, encodeUserPart, type PartDestination } from './parts-encode.ts'
+import { SIGNATURE_BYPASS } from './signature-bypass.ts'
 import type { WireContent, WirePart } from './wire.ts'
 
 /** The user's turn where the conversation has none to begin with. */
@@ -23,14 +24,31 @@ interface Group {
  */
 export function encodeContents(turns: readonly Turn[], to: PartDestination): WireContent[] {
   const groups = groupTurns(pairedTurns(turns, id => id))
-  const current = groups.findLastIndex(beginsTurn)
   const contents: WireContent[] = []
-  for (const [index, { model, parts }] of groups.entries()) {
-    if (model) append(contents, 'model', encodeModelParts(parts, to, index > current))
+  for (const { model, parts } of groups) {
+    if (model) append(contents, 'model', encodeModelParts(parts, to))
     else append(contents, 'user', encodeUserParts(parts, to))
   }
   if (contents[0]?.role !== 'user') contents.unshift({ role: 'user', parts: [OPENING] })
+  if (to.traits.callIds) signCurrentTurn(contents)
   return contents
+}
+
+/** Puts what stands for a signature on the first call of each step of the turn that the model is still working on. */
+function signCurrentTurn(contents: readonly WireContent[]): void {
+  const steps = contents.slice(contents.findLastIndex(beginsTurn) + 1)
+  for (const { parts } of steps) {
+    const call = parts.find(part => part.functionCall !== undefined)
+    if (call !== undefined) call.thoughtSignature ??= SIGNATURE_BYPASS
+  }
+}
+
+/**
+ * Whether the user took the word here. Text beside a result does not count, be it a made-up one: Claude Code adds
+ * reminders to every result, and a stand-in for a signature too many is harmless where one too few is a 400.
+ */
+function beginsTurn({ role, parts }: WireContent): boolean {
+  return role === 'user' && parts.every(part => part.functionResponse === undefined)
 }
 
 function groupTurns(turns: readonly Turn[]): Group[] {
@@ -42,14 +60,6 @@ function groupTurns(turns: readonly Turn[]): Group[] {
     else groups.push({ model, parts: [...parts] })
   }
   return groups
-}
-
-/**
- * Whether the user took the word here. Text beside a result does not count, be it a made-up one: Claude Code adds
- * reminders to every result, and a stand-in for a signature too many is harmless where one too few is a 400.
- */
-function beginsTurn({ model, parts }: Group): boolean {
-  return !model && parts.every(part => part.type !== 'tool-result')
 }
 
 function append(contents: WireContent[], role: 'user' | 'model', parts: WirePart[]): void {

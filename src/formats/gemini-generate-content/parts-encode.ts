@@ -25,8 +25,11 @@ export function encodeUserPart(part: Part, to: PartDestination): WirePart[] {
       return part.text === '' ? [] : [{ text: part.text }]
     case 'refusal':
       return part.text === '' ? [] : [{ text: part.text }]
-    case 'media':
-      return [encodeMedia(part, to)]
+    case 'media': {
+      const media = encodeMedia(part, to)
+      // A document of no text.
+      return media.text === '' ? [] : [media]
+    }
     case 'opaque':
       if (part.format === FORMAT && isJsonObject(part.value)) return [part.value]
       to.losses.add('extension', part.name)
@@ -40,17 +43,10 @@ export function encodeUserPart(part: Part, to: PartDestination): WirePart[] {
   }
 }
 
-/**
- * The parts of a model's turn, its signatures on the parts they belong to.
- * @param current whether it belongs to the turn that the model is still working on.
- */
-export function encodeModelParts(parts: readonly Part[], to: PartDestination, current: boolean): WirePart[] {
+/** The parts of a model's turn, its signatures on the parts they belong to. */
+export function encodeModelParts(parts: readonly Part[], to: PartDestination): WirePart[] {
   const carried = carriedSignatures(parts, to)
   const encoded = parts.flatMap(part => encodeModelPart(part, carried.get(part), to))
-  const call = encoded.find(part => part.functionCall !== undefined)
-  if (current && to.traits.callIds && call !== undefined && call.thoughtSignature === undefined) {
-    call.thoughtSignature = SIGNATURE_BYPASS
-  }
   // Models that make images look at the first part of each turn of theirs, and at all images.
   if (!to.traits.refusesUnsignedImages) return encoded
   return encoded.map((part, index) =>

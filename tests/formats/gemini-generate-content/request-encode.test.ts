@@ -247,6 +247,11 @@ describe('media', () => {
     const part = media({ type: 'text', text: 'body' }, { kind: 'document', title: 'T', context: 'C' })
     expect(parts(G25, part)).toMatchObject([{ parts: [{ text: 'T\n\nC\n\nbody' }] }])
   })
+
+  test('a document of no text has no part, as Google refuses an empty one', () => {
+    const empty = media({ type: 'text', text: '' }, { kind: 'document' })
+    expect(contents(G25, user(textPart('a'), empty))).toEqual([{ role: 'user', parts: [{ text: 'a' }] }])
+  })
 })
 
 describe('tools', () => {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test'
-import { textPart } from '@/generation/part.ts'
+import { reasoningPart, textPart } from '@/generation/part.ts'
 import type { JsonObject } from '@/json/json.ts'
 import { CALL, codec, target } from './fixtures.ts'
 
@@ -54,9 +54,12 @@ describe('the stand-in for a signature', () => {
     expect(JSON.stringify(asked)).not.toContain(BYPASS)
   })
 
-  test('an answer that says nothing does not end the turn that waits for it', () => {
+  test.each([
+    ['says nothing', []],
+    ['is a thought that Google is not told', [reasoningPart({ texts: ['Hm.'] })]],
+  ])('an answer that %s does not end the turn that waits for it', (_, parts) => {
     const request = codec.decodeRequest(talk([{ text: 'hi' }], [call('a')], [result('a')]), CALL)
-    const silent = { role: 'assistant', parts: [] } as const
+    const silent = { role: 'assistant', parts } as const
     const again = { role: 'user', parts: [textPart('and?')] } as const
     const { body } = codec.encodeRequest(
       { ...request, turns: [...request.turns, silent, again] },
