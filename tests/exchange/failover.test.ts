@@ -117,6 +117,13 @@ describe('what goes wrong before any output', () => {
     },
   )
 
+  test('events without an end, in place of a whole answer: another channel answers', async () => {
+    answerFirst = () => eventStream(DELTA)
+    const response = await post(await twoChannels(), false)
+    expect(await response.text()).toContain('two')
+    expect(await gateway.lastExchange()).toMatchObject({ attempts: 2, end_state: 'complete' })
+  })
+
   test.each(MOVES_ON)(
     '%s: a large request is whole on the other channel',
     async (_name, script, firstByteMs) => {
@@ -196,6 +203,25 @@ models:
       expect([first.seen.length, second.seen.length]).toEqual([2, 1])
     },
   )
+
+  test.each([false, true])('no more than three attempts are made (stream: %p)', async stream => {
+    round += 1
+    answerFirst = refuses(500)
+    const names = [1, 2, 3, 4, 5].map(n => `c-${round}-${n}`)
+    await gateway.apply(`
+channels:${names
+      .map(
+        name => `
+  - { name: ${name}, format: openai-chat-completions, base_url: "${first.url}", api_keys: ["k"] }`,
+      )
+      .join('')}
+models:
+  - { id: five-${round}, channels: [${names.map(name => `{ channel: ${name}, model: m }`)}], prices: { input: 1, output: 2 } }
+`)
+    expect((await post(`five-${round}`, stream)).status).toBe(502)
+    expect(first.seen).toHaveLength(3)
+    expect(await gateway.lastExchange()).toMatchObject({ attempts: 3 })
+  })
 
   test.each([400, 404, 413, 422])("%d is the caller's own: no other channel is asked", async status => {
     answerFirst = refuses(status)
@@ -340,5 +366,23 @@ describe('a channel that keeps failing', () => {
     expect((await post(model, false)).status).toBe(502)
     answerFirst = () => new Response(GOOD_WHOLE)
     expect((await post(model, false)).status).toBe(200)
+  })
+
+  test('is asked alone of all that are held back, when there is no other', async () => {
+    round += 1
+    answerFirst = refuses(401)
+    await gateway.apply(`
+channels:
+  - { name: a-${round}, format: openai-chat-completions, base_url: "${first.url}", api_keys: ["k"], priority: 0 }
+  - { name: b-${round}, format: openai-chat-completions, base_url: "${first.url}", api_keys: ["k"], priority: 1 }
+models:
+  - { id: held-${round}, channels: [{ channel: a-${round}, model: m }, { channel: b-${round}, model: m }], prices: { input: 1, output: 2 } }
+`)
+    const asked = async () => {
+      first.seen.length = 0
+      expect((await post(`held-${round}`, false)).status).toBe(502)
+      return first.seen.length
+    }
+    expect([await asked(), await asked()]).toEqual([2, 1])
   })
 })

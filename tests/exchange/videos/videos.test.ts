@@ -131,6 +131,8 @@ describe('nobody asks after it', () => {
   test('and it is charged all the same', async () => {
     const before = await balance()
     const { id } = await order('sora', { seconds: '8' })
+    // The exchange is over, and the money is set aside for the job still.
+    await gateway.server.flush()
     expect((await balance()).pending).toBe(before.pending + 810_000_000n)
     maker.state = 'completed'
     await makeDue(id)

@@ -1,5 +1,6 @@
 import { afterAll, describe, expect, test } from 'bun:test'
 import { connectRedis, openTestRedis } from '#tests/support/stores/redis.ts'
+import { LEASE_TTL_US, MARKER_TTL_US } from '@/limits/buckets/bucket.ts'
 import { RedisBuckets } from '@/limits/buckets/token-bucket.ts'
 import { bucketContract, requests, take, tokens } from './contract.ts'
 import { playOnBoth } from './trace.ts'
@@ -46,6 +47,19 @@ if (server === undefined) {
       expect(Math.abs(Number(fullAt) / 1_000 - Date.now())).toBeLessThan(60_000)
     })
 
+    test('no key outlives by more than a minute what it is of, nor goes before it', async () => {
+      const prefix = scope()
+      const store = new RedisBuckets(redis)
+      const [markerKey, places] = [`${prefix}adjusted`, `${prefix}cc`]
+      await store.take({ ...take(prefix, 'a', tokens(prefix, 60, 30)), leases: [{ key: places, limit: 1 }] })
+      await store.adjust({ markerKey, buckets: [{ key: `${prefix}tpm`, deltaUs: 270_000_000 }] })
+      const inspect = { source: "return redis.call('PTTL', KEYS[1])", sha: '1'.repeat(40) }
+      const secondsLeft = async (key: string) => Number(await redis.run(inspect, [key], [])) / 1_000
+      expect(await secondsLeft(`${prefix}tpm`)).toBeWithin(330, 360.001)
+      expect(await secondsLeft(markerKey)).toBeWithin(MARKER_TTL_US / 1e6 + 30, MARKER_TTL_US / 1e6 + 60.001)
+      expect(await secondsLeft(places)).toBeWithin(LEASE_TTL_US / 1e6 + 30, LEASE_TTL_US / 1e6 + 60.001)
+    })
+
     describe('when the clock of Redis is set back', () => {
       const DAY_US = 86_400_000_000
 
@@ -70,6 +84,13 @@ if (server === undefined) {
         expect(await ask('b')).toMatchObject({ allowed: false, retryAfterUs: 60_000_000 + us })
         moveClock(60_000_000 + us)
         expect((await ask('b')).allowed).toBe(true)
+      })
+
+      test('by a second, who has a place keeps it', async () => {
+        const { ask, moveClock } = rig()
+        await ask('a')
+        moveClock(-1_000_000)
+        expect(await ask('b')).toMatchObject({ allowed: false, held: [1] })
       })
 
       test('by a year, it goes on at once, with one burst', async () => {
@@ -128,6 +149,7 @@ if (server === undefined) {
           advanceUs: (us: number) => {
             now += us
           },
+          owe: (deltaUs: number) => store.adjust({ markerKey: `${prefix}owed`, buckets: [{ key, deltaUs }] }),
           fill: (costUs: number) => store.take(take(prefix, crypto.randomUUID(), { key, costUs, burstUs })),
           catchUp: (marker: string, sinceUs: number, deltaUs: number) =>
             store.catchUp(`${prefix}${marker}`, sinceUs, [{ key, deltaUs, burstUs }]),
@@ -147,6 +169,12 @@ if (server === undefined) {
         expect(await level()).toBe(40_000_000)
       })
 
+      test('whoever takes in the same call takes from what it left', async () => {
+        const { fill, catchUp, level } = await rig()
+        const [, , left] = await Promise.all([fill(10_000_000), catchUp('m', 0, 20_000_000), level()])
+        expect([left, await level()]).toEqual([30_000_000, 30_000_000])
+      })
+
       test('one that lost everything starts from when it was lost', async () => {
         const { catchUp, level } = await rig()
         await catchUp('m', 10_000_000, 30_000_000)
@@ -160,11 +188,22 @@ if (server === undefined) {
         expect(await level()).toBe(5_000_000)
       })
 
+      test('time in which it was full counts for nothing', async () => {
+        const { fill, advanceUs, catchUp, level } = await rig()
+        await fill(10_000_000)
+        advanceUs(40_000_000)
+        await catchUp('m', 10_000_000, 30_000_000)
+        expect(await level()).toBe(20_000_000)
+      })
+
       test('it is empty at most, and a debt from before stays', async () => {
-        const { fill, catchUp, level } = await rig()
+        const { owe, fill, catchUp, level } = await rig()
         await fill(50_000_000)
         await catchUp('m', 0, 90_000_000)
         expect(await level()).toBe(60_000_000)
+        await owe(40_000_000)
+        await catchUp('n', 0, 5_000_000)
+        expect(await level()).toBe(100_000_000)
       })
 
       test('what was given back makes room', async () => {
