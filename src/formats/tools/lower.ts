@@ -1,5 +1,5 @@
 import type { Loss } from '@/generation/loss.ts'
-import type { Part, ToolCallKind, ToolResultPart } from '@/generation/part.ts'
+import type { ToolCallKind, ToolCallPart } from '@/generation/part.ts'
 import type { GenerationRequest, Turn } from '@/generation/request.ts'
 import type { CustomTool, FunctionTool, Tool, ToolChoice } from '@/generation/tool.ts'
 import { clientDeclaration } from './client-schemas.ts'
@@ -15,8 +15,8 @@ interface LoweredTools {
 
 /**
  * Writes a request so that an upstream that knows nothing but plain functions can serve it: custom and client tools
- * become functions, namespaces part of the name, names fit the rule; the conversation's calls, results and the tool
- * choice follow. Hosted tools stay as they are (hosted.ts). No tool is ever left out, for an agent that loses one
+ * become functions, namespaces part of the name, names fit the rule; the conversation's calls and the tool choice
+ * follow. Hosted tools stay as they are (hosted.ts). No tool is ever left out, for an agent that loses one
  * falls silent. A request with nothing to lower comes back itself.
  *
  * @param keepsCustom the upstream knows custom tools, and holds the model to their grammar: those outside of a group,
@@ -137,43 +137,24 @@ function customDescription(tool: CustomTool): string | undefined {
   return tool.description === undefined ? rule : `${tool.description}\n\n${rule}`
 }
 
+/** Results take the name and the kind of their call where they are paired with it (paired-turns.ts). */
 function lowerTurns(turns: readonly Turn[], names: ToolNames, keepsCustom: boolean): readonly Turn[] {
-  const calls = new Map<string, ToolIdentity>()
   return mapKept(turns, turn => {
-    const parts = mapKept(turn.parts, part => lowerPart(part, names, calls, keepsCustom))
+    const parts = mapKept(turn.parts, part =>
+      part.type === 'tool-call' ? lowerCall(part, names, keepsCustom) : part,
+    )
     return parts === turn.parts ? turn : { ...turn, parts }
   })
 }
 
-/** @param calls the calls met so far by id, so that a result is given the name of its call. */
-function lowerPart(
-  part: Part,
-  names: ToolNames,
-  calls: Map<string, ToolIdentity>,
-  keepsCustom: boolean,
-): Part {
-  if (part.type === 'tool-result') {
-    const call = calls.get(part.callId)
-    const stays = part.kind === 'custom' && call !== undefined && isKept(call, names, keepsCustom)
-    return stays ? part : lowerResult(part, names, call)
-  }
-  if (part.type !== 'tool-call') return part
+function lowerCall(part: ToolCallPart, names: ToolNames, keepsCustom: boolean): ToolCallPart {
   const { kind, name, namespace } = part
   const identity = { kind, name, namespace }
-  calls.set(part.callId, identity)
   if (isKept(identity, names, keepsCustom)) return part
   const plain = names.of(identity)
   if (kind === 'function' && plain === name && namespace === undefined) return part
   const input = kind === 'custom' ? JSON.stringify({ input: part.input }) : part.input
   return { ...part, kind: 'function', name: plain, namespace: undefined, input }
-}
-
-function lowerResult(part: ToolResultPart, names: ToolNames, call: ToolIdentity | undefined): ToolResultPart {
-  const name =
-    part.name === undefined
-      ? undefined
-      : names.of(call ?? { kind: part.kind, name: part.name, namespace: undefined })
-  return part.kind === 'function' && name === part.name ? part : { ...part, kind: 'function', name }
 }
 
 function lowerChoice(

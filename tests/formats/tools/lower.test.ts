@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 import { assistant, call, hostedTool, result } from '#tests/formats/parts.ts'
 import { lowerTools } from '@/formats/tools/lower.ts'
+import { pairedTurns } from '@/formats/tools/paired-turns.ts'
 import type { ToolCallKind } from '@/generation/part.ts'
 import type { GenerationRequest } from '@/generation/request.ts'
 import type { Tool } from '@/generation/tool.ts'
@@ -197,7 +198,7 @@ describe('tools become functions', () => {
 describe('the conversation follows', () => {
   const tools = [customTool('exec', { namespace: 'functions' }), functionNamed('get.it')]
 
-  test('calls and results take the names and the kind of the functions', () => {
+  test('calls take the names and the kind of the functions, and their results from them', () => {
     const { request: lowered } = lower({
       tools,
       turns: [
@@ -213,7 +214,7 @@ describe('the conversation follows', () => {
     })
     const [, get] = lowered.tools
     const name = get?.type === 'function' ? get.name : ''
-    expect(lowered.turns).toEqual([
+    expect(pairedTurns(lowered.turns, id => id)).toEqual([
       assistant(
         {
           ...called('function', 'functions__exec', '{"input":"echo \\"ü\\n\\""}'),
@@ -221,7 +222,10 @@ describe('the conversation follows', () => {
         },
         { ...called('function', name, '{"n":1.0}'), callId: 'call_get.it' },
       ),
-      { role: 'user', parts: [result('call_exec'), result('call_get.it', [], { name })] },
+      {
+        role: 'user',
+        parts: [result('call_exec', [], { name: 'functions__exec' }), result('call_get.it', [], { name })],
+      },
     ])
   })
 
