@@ -45,6 +45,9 @@ export interface UpstreamHabits {
   thinkTags: ThinkTags | undefined
 }
 
+/** Each is looked for in every piece of the answer. Vendors that look themselves take four or five. */
+const MAX_EMULATED_STOPS = 100
+
 /**
  * Writes a request for an upstream of any format: tools are lowered to functions, the codec encodes, and what the
  * format could not be asked for is done to the answer instead.
@@ -59,6 +62,12 @@ export function lowerRequest(
   const { lowered, table, losses } = lower(request, codec, target, functionToolsOnly)
   const encoded = codec.encodeRequest(lowered, target)
   const { stop, outputTool } = encoded.emulate
+  if (stop.length > MAX_EMULATED_STOPS) {
+    throw unsayable(
+      'stop',
+      `holds more than ${MAX_EMULATED_STOPS} sequences, and this upstream looks for none`,
+    )
+  }
   const isChanged =
     table !== undefined || outputTool !== undefined || stop.length > 0 || thinkTags !== undefined
   return {

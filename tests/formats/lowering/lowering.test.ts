@@ -87,6 +87,7 @@ describe('a refusal names the field as the caller wrote it', () => {
       'openai-chat-completions',
       'generationConfig.stopSequences',
     ],
+    ['openai-chat-completions', chat({ stop: Array(101).fill('a') }), 'openai-responses', 'stop'],
     ['gemini-generate-content', gemini({}, film), 'openai-responses', 'contents.parts.fileData'],
     [
       'gemini-generate-content',
