@@ -7,7 +7,7 @@ import { tokensIn } from './token-estimate.ts'
 export class Meter {
   /** True once the caller would see something of the answer: from here on no other channel may take over. */
   output = false
-  /** True once the answer came to its end by the format's own mark. */
+  /** True once the answer came to its end by the format's own mark: that of each candidate, where there are several. */
   finished = false
   /** The error the answer ended in; nothing follows it. */
   error: GatewayError | undefined
@@ -16,6 +16,8 @@ export class Meter {
   /** What of the answer the caller's format has no word for; undefined: it says all of it. */
   untold: Set<string> | undefined
   #textBytes = 0
+  /** Candidates that began and have not ended. */
+  readonly #writing = new Set<number>()
   #usage: Usage | undefined
   #isUsageSoFar = false
   readonly #catchUp: () => void
@@ -84,7 +86,16 @@ export class Meter {
         this.#isUsageSoFar = event.soFar === true
         return
       case 'finish':
-        this.finished = true
+        this.#writing.delete(event.candidate)
+        this.finished = this.#writing.size === 0
+        this.output = true
+        return
+      case 'text-start':
+      case 'refusal-start':
+      case 'reasoning-start':
+      case 'tool-input-start':
+        this.#writing.add(event.candidate)
+        this.finished = false
         this.output = true
         return
       case 'error':

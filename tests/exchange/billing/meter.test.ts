@@ -42,6 +42,25 @@ test.each(['finish', 'usage'] as const)(
   },
 )
 
+test('an answer of several candidates is at its end when each of them is, whenever they began', () => {
+  const meter = new Meter()
+  const begin = (candidate: number) => meter.observe({ type: 'text-start', block: candidate, candidate })
+  const finish = (candidate: number) => meter.observe({ type: 'finish', candidate, finish: STOPPED })
+  const steps = [
+    () => begin(0),
+    () => begin(1),
+    () => finish(0),
+    () => finish(1),
+    () => begin(2),
+    () => finish(2),
+  ]
+  const ends = steps.map(step => {
+    step()
+    return meter.finished
+  })
+  expect(ends).toEqual([false, false, false, true, false, true])
+})
+
 test('what has come and was not read yet is read when it is asked for, and gone with what a bookmark undoes', () => {
   const unread: (() => void)[] = []
   let tier: string | undefined
