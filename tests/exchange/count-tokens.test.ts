@@ -173,10 +173,6 @@ describe('with an upstream that answers as told', () => {
     await upstream.stop()
   })
 
-  function seenBody(): string {
-    return new TextDecoder().decode(upstream.seen.at(-1)?.body)
-  }
-
   test('the same format: the bytes are handed on with the model patched, the answer comes back as it is', async () => {
     const body = '{ "model":"named", "messages":[], "odd": 1.0 , "thinking":{"type":"adaptive"}}'
     const said = '{"input_tokens": 14, "context_management": {"original_input_tokens": 70000}}'
@@ -187,7 +183,7 @@ describe('with an upstream that answers as told', () => {
       body,
     })
     expect(await response.text()).toBe(said)
-    expect(seenBody()).toBe(body.replace('"named"', '"upstream-name"'))
+    expect(upstream.lastBody()).toBe(body.replace('"named"', '"upstream-name"'))
     const seen = upstream.seen.at(-1)
     expect(seen?.path).toBe('/v1/messages/count_tokens')
     expect(seen?.headers.get('anthropic-beta')).toBe('a-1')
@@ -204,14 +200,14 @@ describe('with an upstream that answers as told', () => {
     })
     expect(await response.json()).toEqual({ totalTokens: 3 })
     expect(upstream.seen.at(-1)?.path).toBe(`/v1beta/${name}:countTokens`)
-    expect(seenBody()).toBe(`{"generateContentRequest":{"model":"${name}","contents":[]}}`)
+    expect(upstream.lastBody()).toBe(`{"generateContentRequest":{"model":"${name}","contents":[]}}`)
   })
 
   test('another format: the request is written anew, without a limit of the answer', async () => {
     answer = () => new Response('{"input_tokens":5}')
     const response = await ask(gateway, 'responses', 'named')
     expect(await response.json()).toEqual({ object: 'response.input_tokens', input_tokens: 5 })
-    expect(JSON.parse(seenBody())).toEqual({
+    expect(JSON.parse(upstream.lastBody())).toEqual({
       model: 'upstream-name',
       messages: [{ role: 'user', content: expect.anything() }],
     })

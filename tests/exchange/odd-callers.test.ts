@@ -33,10 +33,6 @@ function post(
   })
 }
 
-function lastBody(): string {
-  return new TextDecoder().decode(upstream.seen.at(-1)?.body)
-}
-
 const HELLO = { model: 'claude', max_tokens: 9, messages: [{ role: 'user', content: 'hi' }] }
 
 describe('edge 61: versions and credentials of Messages', () => {
@@ -50,7 +46,7 @@ describe('edge 61: versions and credentials of Messages', () => {
     )
     expect(response.status).toBe(200)
     expect(upstream.seen.at(-1)?.headers.get('anthropic-version')).toBe('2023-06-01')
-    expect(JSON.parse(lastBody())).toMatchObject({ temperature: 0.5 })
+    expect(JSON.parse(upstream.lastBody())).toMatchObject({ temperature: 0.5 })
   })
 
   test('a Bearer key, an x-api-key, and a Bearer key beside another one are taken', async () => {
@@ -113,7 +109,7 @@ describe('edge 87: request bodies', () => {
       ...headers,
     })
     expect(response.status).toBe(200)
-    expect(lastBody()).toContain(`"data":"${image}"`)
+    expect(upstream.lastBody()).toContain(`"data":"${image}"`)
   })
 
   test.each([
@@ -133,8 +129,8 @@ describe('edge 87: request bodies', () => {
     const body = '{"model":"nobody","model":"claude","__proto__":{"model":"x"},"max_tokens":9,"messages":[]}'
     const response = await post('/v1/messages', body, { 'x-api-key': gateway.key })
     expect(response.status).toBe(200)
-    expect(JSON.parse(lastBody())).toMatchObject({ model: 'claude-sonnet-4-5' })
-    expect(lastBody()).not.toContain('nobody')
-    expect(lastBody()).toContain('"__proto__":{"model":"x"}')
+    expect(JSON.parse(upstream.lastBody())).toMatchObject({ model: 'claude-sonnet-4-5' })
+    expect(upstream.lastBody()).not.toContain('nobody')
+    expect(upstream.lastBody()).toContain('"__proto__":{"model":"x"}')
   })
 })

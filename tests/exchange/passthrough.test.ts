@@ -14,10 +14,6 @@ function post(path: string, body: string, headers: Record<string, string> = {}):
   return gateway.post(path, body, { headers })
 }
 
-function lastBody(): string {
-  return new TextDecoder().decode(upstream.seen.at(-1)?.body)
-}
-
 /** A stream that is read in these pieces. */
 function inOrder(pieces: readonly string[]): ReadableStream<Uint8Array> {
   const left = [...pieces]
@@ -64,7 +60,7 @@ describe('the request on its way up', () => {
         const response = await post('/v1/chat/completions', body)
         expect(response.status).toBe(200)
         await response.arrayBuffer()
-        expect(lastBody()).toBe(body)
+        expect(upstream.lastBody()).toBe(body)
       }),
       { numRuns: 60 },
     )
@@ -75,7 +71,7 @@ describe('the request on its way up', () => {
     const body =
       '{"temperature":1.0,  "model" :\t"chat/echo" ,"metadata":{"model":"chat/echo"},"x":1e21,"messages":[]}'
     await (await post('/v1/chat/completions', body)).arrayBuffer()
-    expect(lastBody()).toBe(body.replace('"chat/echo" ,', '"echo" ,'))
+    expect(upstream.lastBody()).toBe(body.replace('"chat/echo" ,', '"echo" ,'))
   })
 
   test('asks a streaming Chat upstream for usage and changes nothing else', async () => {
@@ -83,7 +79,7 @@ describe('the request on its way up', () => {
     await (
       await post('/v1/chat/completions', '{"model":"same","stream":true,"messages":[],"n":1.0}')
     ).arrayBuffer()
-    expect(lastBody()).toBe(
+    expect(upstream.lastBody()).toBe(
       '{"model":"same","stream":true,"messages":[],"n":1.0,"stream_options":{"include_usage":true}}',
     )
   })
@@ -93,7 +89,7 @@ describe('the request on its way up', () => {
     const metadata = '{"session_id":"s-1","x-codex-turn-metadata":"{\\"workspaces\\":[\\"/home/me\\"]}"}'
     const body = `{"model":"responses/echo","client_metadata" : ${metadata}, "input":"hi"}`
     await (await post('/v1/responses', body)).arrayBuffer()
-    expect(lastBody()).toBe('{"model":"echo","client_metadata" : {}, "input":"hi","store":false}')
+    expect(upstream.lastBody()).toBe('{"model":"echo","client_metadata" : {}, "input":"hi","store":false}')
   })
 
   test('carries the channel key and never the caller key, cookies or session headers', async () => {
@@ -209,7 +205,7 @@ describe('the answer on its way down', () => {
       '{"model":"same","stream":true,"messages":[],"usage":{"include":true}}',
     )
     expect(await response.text()).toBe(STREAM.join(''))
-    expect(lastBody()).toEndWith('"usage":{"include":true},"stream_options":{"include_usage":true}}')
+    expect(upstream.lastBody()).toEndWith('"usage":{"include":true},"stream_options":{"include_usage":true}}')
   })
 
   test('lacks the usage chunk, and nothing else, when the caller did not ask for it; usage is metered all the same', async () => {

@@ -1,9 +1,8 @@
-import { afterAll, describe, expect, test } from 'bun:test'
+import { describe, expect, test } from 'bun:test'
 import type OpenAI from 'openai'
 import { collect, rejection, runSimulator, WEATHER_INPUT, WEATHER_SCHEMA } from './running.ts'
 
-const { server, openai, post } = runSimulator()
-afterAll(() => server.stop())
+const { openai, post } = runSimulator()
 
 type Params = Omit<OpenAI.ChatCompletionCreateParamsNonStreaming, 'model' | 'messages' | 'stream'>
 const tool = (name: string) => ({ type: 'function' as const, function: { name, parameters: WEATHER_SCHEMA } })

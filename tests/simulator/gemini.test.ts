@@ -1,9 +1,8 @@
-import { afterAll, describe, expect, test } from 'bun:test'
+import { describe, expect, test } from 'bun:test'
 import { type Content, FunctionCallingConfigMode, type GenerateContentConfig } from '@google/genai'
 import { collect, rejection, runSimulator, WEATHER_INPUT, WEATHER_SCHEMA } from './running.ts'
 
-const { server, google, post } = runSimulator()
-afterAll(() => server.stop())
+const { google, post } = runSimulator()
 
 const tools = (...names: string[]) => [
   { functionDeclarations: names.map(name => ({ name, parametersJsonSchema: WEATHER_SCHEMA })) },

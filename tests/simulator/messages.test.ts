@@ -1,9 +1,8 @@
-import { afterAll, describe, expect, test } from 'bun:test'
+import { describe, expect, test } from 'bun:test'
 import type Anthropic from '@anthropic-ai/sdk'
 import { rejection, runSimulator, WEATHER_INPUT, WEATHER_SCHEMA } from './running.ts'
 
-const { server, anthropic, post } = runSimulator()
-afterAll(() => server.stop())
+const { anthropic, post } = runSimulator()
 
 type Params = Partial<Anthropic.MessageCreateParamsNonStreaming>
 const tool = (name: string): Anthropic.Tool => ({ name, input_schema: { ...WEATHER_SCHEMA, type: 'object' } })

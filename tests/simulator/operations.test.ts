@@ -1,8 +1,7 @@
-import { afterAll, describe, expect, test } from 'bun:test'
+import { describe, expect, test } from 'bun:test'
 import { collect, rejection, runSimulator } from './running.ts'
 
 const { server, openai, google, post } = runSimulator()
-afterAll(() => server.stop())
 
 const sound = () => new File([new Uint8Array(40)], 'hello.wav')
 

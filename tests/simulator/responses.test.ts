@@ -1,9 +1,8 @@
-import { afterAll, describe, expect, test } from 'bun:test'
+import { describe, expect, test } from 'bun:test'
 import type OpenAI from 'openai'
 import { collect, rejection, runSimulator, WEATHER_INPUT, WEATHER_SCHEMA } from './running.ts'
 
-const { server, openai, post } = runSimulator()
-afterAll(() => server.stop())
+const { openai, post } = runSimulator()
 
 type Params = Omit<OpenAI.Responses.ResponseCreateParamsNonStreaming, 'model' | 'input' | 'stream'>
 type Input = OpenAI.Responses.ResponseInput

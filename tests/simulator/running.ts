@@ -1,3 +1,4 @@
+import { afterAll } from 'bun:test'
 import Anthropic from '@anthropic-ai/sdk'
 import { GoogleGenAI } from '@google/genai'
 import OpenAI from 'openai'
@@ -12,8 +13,10 @@ export interface Running {
   post(path: string, body: unknown, headers?: Record<string, string>): Promise<Response>
 }
 
+/** It is stopped after the last test of the file. */
 export function runSimulator(): Running {
   const server = serveSimulator({ port: 0, hostname: '127.0.0.1', record: true })
+  afterAll(() => server.stop())
   const apiKey = 'test-key-1234'
   return {
     server,

@@ -96,7 +96,7 @@ const balance = async () => (await gateway.accounts.findAccount(ada.accountId)).
 test('a checkout names the account and the exact amount, and comes back to the console', async () => {
   const { url } = await site.call(ada, 'POST /api/billing/checkout', { body: { amount: '25.00' } })
   expect(url).toBe('https://checkout.stripe.com/c/pay/cs_1')
-  const sent = new URLSearchParams(new TextDecoder().decode(stripe.seen.at(-1)?.body))
+  const sent = new URLSearchParams(stripe.lastBody())
   expect(sent.get('line_items[0][price_data][unit_amount]')).toBe('2500')
   expect(sent.get('line_items[0][price_data][currency]')).toBe('usd')
   expect(sent.get('metadata[tollgate_account]')).toBe(String(ada.accountId))
@@ -118,7 +118,7 @@ test.each([
   async (currency, amount, sent, odd) => {
     await gateway.apply(`currency: ${currency}`)
     await site.call(ada, 'POST /api/billing/checkout', { body: { amount } })
-    const asked = new URLSearchParams(new TextDecoder().decode(stripe.seen.at(-1)?.body))
+    const asked = new URLSearchParams(stripe.lastBody())
     expect(asked.get('line_items[0][price_data][unit_amount]')).toBe(sent)
     expect(await site.fail(ada, 'POST /api/billing/checkout', { body: { amount: odd } })).toMatchObject({
       status: 400,

@@ -105,7 +105,7 @@ describe('a stream that costs more than was set aside at its start', () => {
     const answer = (await open(key)).text()
     write(11)
     await until(async () => (await heldFor(accountId)) / OUTPUT > 2900n)
-    const limit = JSON.parse(new TextDecoder().decode(upstream.seen.at(-1)?.body)).max_tokens
+    const limit = JSON.parse(upstream.lastBody()).max_tokens
     expect(limit).toBeGreaterThan(2900)
     expect(limit).toBeLessThan(3000)
     write(16)
@@ -139,7 +139,7 @@ describe('a key with a spending cap', () => {
   test('has a request that states no limit limited to what the cap pays for, and ended there', async () => {
     const { key } = await capped(3n * 10n ** 9n)
     const answer = (await open(key)).text()
-    const limit = JSON.parse(new TextDecoder().decode(upstream.seen.at(-1)?.body)).max_tokens
+    const limit = JSON.parse(upstream.lastBody()).max_tokens
     expect(limit).toBeGreaterThan(2900)
     expect(limit).toBeLessThan(3000)
     // The upstream does not keep to it.
@@ -160,7 +160,7 @@ describe('a key with a spending cap', () => {
     const response = await answer
     expect(response.status).toBe(200)
     await response.text()
-    const limit = JSON.parse(new TextDecoder().decode(upstream.seen.at(-1)?.body)).max_tokens
+    const limit = JSON.parse(upstream.lastBody()).max_tokens
     expect(limit).toBeGreaterThan(900)
     expect(limit).toBeLessThan(1000)
     // What is left pays for less than 256 tokens.

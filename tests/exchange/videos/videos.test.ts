@@ -275,7 +275,7 @@ describe('money', () => {
 })
 
 describe('what the maker is told', () => {
-  const lastBody = () => JSON.parse(Buffer.from(maker.seen.at(-1)?.body ?? '').toString())
+  const lastBody = () => JSON.parse(maker.lastBody())
 
   test.each<[JsonObject, JsonObject]>([
     [{}, { aspectRatio: '9:16', resolution: '720p', durationSeconds: 4 }],

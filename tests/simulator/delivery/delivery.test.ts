@@ -1,11 +1,10 @@
-import { afterAll, describe, expect, test } from 'bun:test'
+import { describe, expect, test } from 'bun:test'
 import { connect } from 'node:net'
 import { runSimulator } from '#tests/simulator/running.ts'
 import type { Recording } from '@/simulator/recordings.ts'
 import { createSimulator } from '@/simulator/simulator.ts'
 
 const { server, post } = runSimulator()
-afterAll(() => server.stop())
 
 const chat = (model: string, more: Record<string, unknown> = {}) => ({
   model,

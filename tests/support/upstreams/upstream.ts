@@ -13,6 +13,8 @@ export interface SeenRequest {
 export interface ScriptedUpstream {
   url: string
   seen: SeenRequest[]
+  /** The body that it was sent last. */
+  lastBody(): string
   /** Requests whose connection was closed by the other side before the answer's end. */
   aborted: number
   server: Server<undefined>
@@ -52,6 +54,7 @@ export function scriptedUpstream(script: Script): ScriptedUpstream {
   const upstream: ScriptedUpstream = {
     url: `http://127.0.0.1:${server.port}`,
     seen,
+    lastBody: () => Buffer.from(seen.at(-1)?.body ?? []).toString(),
     aborted: 0,
     server,
     answer: script,

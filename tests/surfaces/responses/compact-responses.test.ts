@@ -14,10 +14,6 @@ beforeEach(() => {
   upstream.seen.length = 0
 })
 
-function lastSent(): string {
-  return Buffer.from(upstream.seen.at(-1)?.body ?? []).toString()
-}
-
 const TALK: ResponseInputItem[] = [
   { role: 'user', content: 'we build a bridge' },
   { role: 'assistant', content: 'of stone or of wood?' },
@@ -34,25 +30,25 @@ describe.each(UPSTREAMS)('over %s', format => {
     expect(compacted.output.map(item => item.type)).toEqual(['message', 'message', 'compaction'])
     expect(JSON.stringify(compacted.output)).toContain('we build a bridge')
     expect(JSON.stringify(compacted.output)).not.toContain('of wood')
-    expect(lastSent()).toContain('of stone or of wood?')
+    expect(upstream.lastBody()).toContain('of stone or of wood?')
 
     // The echo repeats the task, so that is what the summary says.
     await openai.responses.create({
       model,
       input: [...compacted.output, { role: 'user', content: 'and now?' }] as never,
     })
-    expect(lastSent()).toContain('The conversation before this was summarised')
-    expect(lastSent()).toContain('Summarise the conversation above')
-    expect(lastSent()).not.toContain('tollgate.c1.')
+    expect(upstream.lastBody()).toContain('The conversation before this was summarised')
+    expect(upstream.lastBody()).toContain('Summarise the conversation above')
+    expect(upstream.lastBody()).not.toContain('tollgate.c1.')
   })
 
   test('a stored conversation is compacted by its id, and gone on with by the item', async () => {
     const first = await openai.responses.create({ model, input: 'remember the bridge', store: true })
     const compacted = await openai.responses.compact({ model, previous_response_id: first.id })
-    expect(lastSent()).toContain('remember the bridge')
+    expect(upstream.lastBody()).toContain('remember the bridge')
     const second = await openai.responses.create({ model, input: compacted.output as never, store: true })
     await openai.responses.create({ model, input: 'more', previous_response_id: second.id })
-    expect(lastSent()).toContain('The conversation before this was summarised')
+    expect(upstream.lastBody()).toContain('The conversation before this was summarised')
     const count = await openai.responses.inputTokens.count({ model, input: compacted.output as never })
     expect(count.input_tokens).toBeGreaterThan(20)
   })
@@ -69,12 +65,12 @@ describe.each(UPSTREAMS.filter(format => format !== 'responses'))('a compaction 
     expect(data.status).toBe('completed')
     expect(data.output.map(item => item.type)).toEqual(['compaction'])
     expect(response.headers.get('x-tollgate-losses')).toBeNull()
-    expect(lastSent()).toContain('Summarise the conversation above')
+    expect(upstream.lastBody()).toContain('Summarise the conversation above')
     await openai.responses.create({
       model,
       input: [...data.output, { role: 'user', content: 'and now?' }] as never,
     })
-    expect(lastSent()).toContain('The conversation before this was summarised')
+    expect(upstream.lastBody()).toContain('The conversation before this was summarised')
   })
 
   test('is all that a stream has, in events without a gap', async () => {
@@ -145,7 +141,7 @@ test('an upstream that compacts itself is asked to, and its answer is handed on 
   const compacted = await openai.responses.compact({ model: 'responses/echo', input: TALK })
   expect(compacted).toMatchObject(compaction as never)
   expect(upstream.seen.map(({ path }) => path)).toEqual(['/v1/responses/compact'])
-  expect(JSON.parse(lastSent())).toEqual({ model: 'echo', input: TALK as never })
+  expect(JSON.parse(upstream.lastBody())).toEqual({ model: 'echo', input: TALK as never })
   const row = await gateway.lastExchange()
   expect(row).toMatchObject({ status: 200, end_state: 'complete', usage_source: 'reported' })
   // 1 per million in, 2 per million out, in nano.
@@ -158,8 +154,8 @@ test('a summary that an upstream made itself is handed back to it, also behind a
   const theirs = { type: 'compaction', id: 'cmp_1', encrypted_content: 'gAAAAAB-sealed-by-the-vendor' }
   const input = [theirs, { role: 'user', content: 'and now?' }] as ResponseInputItem[]
   await openai.responses.create({ model, input, previous_response_id: first.id })
-  expect(lastSent()).toContain('gAAAAAB-sealed-by-the-vendor')
-  expect(lastSent()).toContain('remember the bridge')
+  expect(upstream.lastBody()).toContain('gAAAAAB-sealed-by-the-vendor')
+  expect(upstream.lastBody()).toContain('remember the bridge')
 })
 
 test('a summary is of use to the account alone that it was made for', async () => {

@@ -39,7 +39,7 @@ async function newKey(email: string, storeAllowed = { account: true, key: true }
 
 /** What the upstream was sent last. */
 function lastBody(): JsonObject {
-  return parseObject(Buffer.from(upstream.seen.at(-1)?.body ?? []).toString()) ?? {}
+  return parseObject(upstream.lastBody()) ?? {}
 }
 
 async function collect(stream: AsyncIterable<ResponseStreamEvent>): Promise<ResponseStreamEvent[]> {
@@ -126,9 +126,9 @@ describe.each(UPSTREAMS)('over %s', format => {
 
     const ask = () => openai.responses.create({ model, input: 'and again?', previous_response_id: second.id })
     await ask()
-    const once = Buffer.from(upstream.seen.at(-1)?.body ?? [])
+    const once = upstream.lastBody()
     const third = await ask()
-    expect(Buffer.from(upstream.seen.at(-1)?.body ?? []).equals(once)).toBe(true)
+    expect(upstream.lastBody()).toBe(once)
     expect(third).toMatchObject({ store: false, previous_response_id: second.id })
     const shared = sent.slice(0, sent.indexOf('what is my name?'))
     expect(once.toString()).toStartWith(shared)
