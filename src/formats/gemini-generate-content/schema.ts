@@ -46,12 +46,12 @@ export function lowerSchema(schema: JsonValue | undefined): WireSchema {
   return lower(root, { root, nodes: 0, repeatedLength: 0 }, [], 0)
 }
 
-/** True for a schema that takes no properties: Gemini wants the whole field left out then. */
+/** True for a schema that takes no properties, or does not say that it does: Gemini wants the whole field left out then. */
 export function isEmptyObjectSchema(schema: JsonObject | undefined): boolean {
   if (schema === undefined) return true
   const compound = ['$ref', 'allOf', 'anyOf', 'oneOf', 'additionalProperties', 'patternProperties']
   if (compound.some(key => isJsonObject(schema[key]) || Array.isArray(schema[key]))) return false
-  if (typeof schema['$ref'] === 'string') return false
+  if (typeof schema['$ref'] === 'string' || schema['additionalProperties'] === true) return false
   const type = asString(schema['type'])?.toLowerCase()
   if (type !== undefined && type !== 'object') return false
   return Object.keys(asObject(schema['properties']) ?? {}).length === 0

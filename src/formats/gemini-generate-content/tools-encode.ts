@@ -5,7 +5,7 @@ import type { FunctionTool, HostedTool, Tool, ToolChoice } from '@/generation/to
 import { type JsonObject, present } from '@/json/json.ts'
 import type { ModelTraits } from './models.ts'
 import { isEmptyObjectSchema, lowerSchema } from './schema.ts'
-import { FORMAT, type WireTool, type WireToolConfig } from './wire.ts'
+import { FORMAT, type WireSchema, type WireTool, type WireToolConfig } from './wire.ts'
 
 /** The tool part of a request. */
 interface EncodedTools {
@@ -63,8 +63,14 @@ function encodeDeclaration(tool: FunctionTool, traits: ModelTraits, losses: Loss
     name: tool.name,
     description: tool.description,
     parametersJsonSchema: traits.jsonSchema ? schema : undefined,
-    parameters: traits.jsonSchema || schema === undefined ? undefined : lowerSchema(schema),
+    parameters: traits.jsonSchema || schema === undefined ? undefined : loweredParameters(schema),
   })
+}
+
+/** An object of whatever properties cannot be said here: one that names none is refused. */
+function loweredParameters(schema: JsonObject): WireSchema | undefined {
+  const lowered = lowerSchema(schema)
+  return lowered.type === 'OBJECT' && lowered.properties === undefined ? undefined : lowered
 }
 
 /** A built-in tool; undefined when it cannot be had and is lost. */

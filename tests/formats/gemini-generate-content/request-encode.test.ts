@@ -273,6 +273,19 @@ describe('tools', () => {
     ])
   })
 
+  test.each([true, { type: 'string' }])(
+    'a function that takes any properties (%j) says so where the model takes JSON Schema; elsewhere it has none',
+    additionalProperties => {
+      const open = { type: 'object', properties: {}, additionalProperties }
+      expect(encode({ tools: [tool('f', open)] }).body['tools']).toEqual([
+        { functionDeclarations: [{ name: 'f', parametersJsonSchema: open }] },
+      ])
+      expect(encode({ tools: [tool('f', open)] }, G2).body['tools']).toEqual([
+        { functionDeclarations: [{ name: 'f' }] },
+      ])
+    },
+  )
+
   test('hosted tools are mapped, lost where Google has none, and beside functions before Gemini 3', () => {
     const search = [
       hostedTool('web_search', 'web_search'),

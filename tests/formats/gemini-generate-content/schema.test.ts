@@ -196,6 +196,7 @@ describe('edge 76: schemas', () => {
     expect(isEmptyObjectSchema(undefined)).toBe(true)
     expect(isEmptyObjectSchema({ type: 'object', properties: {}, additionalProperties: false })).toBe(true)
     expect(isEmptyObjectSchema({ type: 'object', additionalProperties: { type: 'string' } })).toBe(false)
+    expect(isEmptyObjectSchema({ type: 'object', additionalProperties: true })).toBe(false)
     expect(isEmptyObjectSchema({ $ref: '#/$defs/x' })).toBe(false)
   })
 })
