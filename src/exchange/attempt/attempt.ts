@@ -1,4 +1,4 @@
-import { GatewayError } from '@/errors/gateway-error.ts'
+import type { GatewayError } from '@/errors/gateway-error.ts'
 import type { Gateway } from '@/exchange/gateway.ts'
 import type { Interruption } from '@/exchange/interruption.ts'
 import type { Pass } from '@/exchange/pass.ts'
@@ -90,17 +90,11 @@ export async function fetchWhole<Answer>(
 
 /**
  * An error that came inside a 200 before any output is judged like one that came as a status, so that it can move to
- * another channel; so is an answer that broke off before it began.
+ * another channel.
  */
-export function judgeEarly(error: GatewayError, cut: boolean): GatewayError {
+export function judgeEarly(error: GatewayError): GatewayError {
   const fault = faultOf(error)
-  if (fault !== undefined) return judge(fault)
-  if (!cut || error.retry !== 'never') return error
-  return new GatewayError(error.kind, error.message, {
-    code: error.code,
-    retry: 'next-channel',
-    cause: error,
-  })
+  return fault === undefined ? error : judge(fault)
 }
 
 /**

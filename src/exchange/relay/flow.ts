@@ -159,7 +159,7 @@ class FlowingAttempt<P extends Prepared, F extends Pipeline> implements AnswerEv
       this.#running.pipeline = pipeline
       await this.#running.outlet.pipe(body, pipeline, idleMs, this)
     } catch (error) {
-      throw judgeEarly(asGatewayError(error), this.#pipeline?.meter.cut ?? false)
+      throw judgeEarly(asGatewayError(error))
     } finally {
       this.#end()
     }

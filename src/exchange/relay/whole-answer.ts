@@ -117,7 +117,7 @@ function decodeBody(json: JsonObject, codec: Codec, context: DecodeContext): Gen
   try {
     return codec.decodeResponse(json, context)
   } catch (error) {
-    throw error instanceof GatewayError ? judgeEarly(error, false) : error
+    throw error instanceof GatewayError ? judgeEarly(error) : error
   }
 }
 
@@ -190,11 +190,8 @@ function collectEvents(
   const decoder = preparation.codec.createStreamDecoder(preparation.decodeContext)
   const take = (event: GenerationEvent) => generation.push(event)
   for (const event of events) decoder.push(event, take)
-  const read = generation.length
   decoder.end(take)
-  const at = generation.findIndex(event => event.type === 'error')
-  const failure = generation[at]
-  // Nothing was said to the caller yet: where the end is missing another route may do better.
-  if (failure?.type === 'error') throw judgeEarly(failure.error, at >= read)
+  const failure = generation.find(event => event.type === 'error')
+  if (failure !== undefined) throw judgeEarly(failure.error)
   return { response: collect(generation), servedTier: decoder.servedTier() }
 }
