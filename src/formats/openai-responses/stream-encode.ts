@@ -58,7 +58,8 @@ export class ReplyWriter implements StreamMachine<GenerationEvent, string> {
   readonly #lines = new EventLines()
   readonly #echo: JsonObject
   readonly #items: ItemWriter[] = []
-  readonly #closed = new Set<ItemWriter>()
+  /** Those of the items that are not done, in their order. */
+  readonly #undone = new Set<ItemWriter>()
   readonly #blocks = new Map<number, Open>()
   readonly #otherCandidates = new Set<number>()
   readonly #ids = new Set<string>()
@@ -205,18 +206,18 @@ export class ReplyWriter implements StreamMachine<GenerationEvent, string> {
     this.#start(emit)
     const text = this.#closeEnded()
     this.#items.push(item)
+    this.#undone.add(item)
     emit(text + item.open())
   }
 
   #closeEnded(): string {
     let text = ''
-    for (const item of this.#items) if (item.ended) text += this.#close(item, false)
+    for (const item of this.#undone) if (item.ended) text += this.#close(item, false)
     return text
   }
 
   #close(item: ItemWriter, cut: boolean): string {
-    if (this.#closed.has(item)) return ''
-    this.#closed.add(item)
+    this.#undone.delete(item)
     return item.close(cut)
   }
 
@@ -330,7 +331,7 @@ export class ReplyWriter implements StreamMachine<GenerationEvent, string> {
     const last = this.#items.at(-1)
     this.#writeLate(emit)
     let text = ''
-    for (const item of this.#items)
+    for (const item of this.#undone)
       text += this.#close(item, reason !== null && (item === last || !item.ended))
     this.#state.status = reason === null ? 'completed' : 'incomplete'
     this.#state.incompleteReason = reason

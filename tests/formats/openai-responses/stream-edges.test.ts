@@ -661,6 +661,12 @@ describe('the encoder', () => {
     })
   })
 
+  test('writes an answer of many items in a time that goes with their number', () => {
+    const calls = Array.from({ length: 40_000 }, (_, block) => callEvents(block, 'a'))
+    const written = encodeStream([START, ...calls.flat(), END])
+    expect(written.split('event: response.output_item.done')).toHaveLength(40_001)
+  }, 20_000)
+
   test('writes an answer of the first candidate only', () => {
     const other = textEvents(1, 'other').map(event =>
       'candidate' in event ? { ...event, candidate: 1 } : event,
