@@ -23,7 +23,7 @@ type AdmittedPrompt = Omit<
 >
 
 /** Says how attempts are made of an admitted prompt: on which routes, in which order, with which request. */
-export function converse(admitted: AdmittedPrompt, chain?: ResponseChain): Conversation {
+export function converse(admitted: AdmittedPrompt, chain: ResponseChain | undefined): Conversation {
   const { gateway, record, prompt, model, strict } = admitted
   const options = {
     requestId: record.id,

@@ -48,7 +48,11 @@ export function spliceText(json: string, edits: readonly JsonEdit[]): string {
  * What `spliceJson` would change, in the order of the text.
  * @param bytes valid JSON in UTF-8
  */
-export function findPatches(bytes: Buffer, edits: readonly JsonEdit[], parsed?: JsonObject): Patch[] {
+export function findPatches(
+  bytes: Buffer,
+  edits: readonly JsonEdit[],
+  parsed: JsonObject | undefined,
+): Patch[] {
   const [first] = edits
   if (first === undefined) return []
   const set = edits.length === 1 && parsed !== undefined ? setMember(bytes, first, parsed) : undefined

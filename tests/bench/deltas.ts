@@ -13,7 +13,7 @@ interface Stream {
   delta: SseEvent
 }
 
-export type DeltaKind = 'text' | 'tool'
+type DeltaKind = 'text' | 'tool'
 
 /** Pushes before a machine is made anew, since some keep all that they were told. */
 const STREAM_LENGTH = 1000

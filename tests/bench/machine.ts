@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, readFileSync, readlinkSync } from 'node:fs'
 
 /** A process under test and the processes below it. */
-export interface ProcessTree {
+interface ProcessTree {
   own: readonly number[]
   /** Databases among them: their work counts apart. */
   stores: readonly number[]
@@ -20,7 +20,7 @@ function isStore(pid: number): boolean {
 }
 
 /** The process itself and everything that it started. */
-export function below(root: number): number[] {
+function below(root: number): number[] {
   const children = new Map<number, number[]>()
   for (const pid of processIds()) {
     const parent = Number(statFields(pid)[1])

@@ -6,7 +6,7 @@ import { BASELINE, FLOOR } from './targets.ts'
 export type Results = Partial<Record<ScenarioName, Record<string, Sample[]>>>
 
 /** What a cell shows, and how it compares; `ratio` is to the baseline in the same scenario. */
-export interface Figure {
+interface Figure {
   value: number
   ratio: number | undefined
   failures: number

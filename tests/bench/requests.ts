@@ -10,7 +10,7 @@ import { agentText } from './scenarios.ts'
 export const SIZES = { '2 kB': 2_000, '200 kB': 200_000, '2 MB': 2_000_000 } as const
 
 /** A request of about this size in the words of a format: a long talk with tool calls, their results, and tools. */
-export function requestBody(format: Format, bytes: number): Uint8Array {
+function requestBody(format: Format, bytes: number): Uint8Array {
   const chat = chatRequest(bytes)
   if (format === 'openai-chat-completions') return encode(chat)
   const call = { model: TARGETS['openai-chat-completions'].model, stream: true }

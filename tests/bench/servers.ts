@@ -26,7 +26,7 @@ export function freePort(): number {
   return port
 }
 
-export interface StartOptions {
+interface StartOptions {
   command: string[]
   url: string
   /** Answers once the server is ready. */

@@ -20,7 +20,7 @@ export interface Server {
   isGateway: boolean
 }
 
-export interface TargetOptions {
+interface TargetOptions {
   directory: string
   stub: RunningServer
   pairs: readonly Pair[]
@@ -31,7 +31,7 @@ export interface TargetOptions {
 }
 
 /** A conversion class: the caller's format, then the upstream's. */
-export interface Pair {
+interface Pair {
   caller: Side
   upstream: Side
 }
@@ -46,12 +46,12 @@ export async function createTargets(
   options: TargetOptions,
 ): Promise<{ targets: Target[]; deployments: Deployment[] }> {
   const { directory, stub } = options
-  const plain = (name: string, start: () => Promise<RunningServer>, isExtra = false): Target => ({
+  const plain = (name: string, start: () => Promise<RunningServer>): Target => ({
     name,
     server: { start, isGateway: false },
     headers: {},
     call: scenario => callOf('chat', scenario, scenario.stub),
-    isExtra,
+    isExtra: false,
   })
   const targets = [
     plain(BASELINE, () => startNginx(directory, stub.url)),

@@ -1,7 +1,7 @@
 import { readdirSync } from 'node:fs'
 
 /** `bun run chaos NAME [...]` runs the program of that name in tests/chaos/: a long trial, which prints its figure and exits 0 only if it held. */
-export interface Trial {
+interface Trial {
   /** True when everything held. */
   run(args: readonly string[]): Promise<boolean>
 }

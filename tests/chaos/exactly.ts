@@ -8,7 +8,7 @@ const TOKENS = 50
 const PRICES = '{ input: 0, output: 2 }'
 const COST_NANO = BigInt(TOKENS) * 2000n
 
-export interface ExactlyOptions {
+interface ExactlyOptions {
   gateways: number
   requests: number
   /** The credit pays for exactly so many of them. */
@@ -16,7 +16,7 @@ export interface ExactlyOptions {
   runs: number
 }
 
-export interface ExactlyRun {
+interface ExactlyRun {
   served: number
   /** By code of the 402. */
   refused: Record<string, number>

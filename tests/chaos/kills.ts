@@ -22,7 +22,7 @@ const OVERRUN_MS = 500
 /** One break in so many is of Postgres. */
 const POSTGRES_EVERY = 6
 
-export interface KillsOptions {
+interface KillsOptions {
   gateways: number
   streams: number
   kills: number
@@ -36,7 +36,7 @@ export interface KillsOptions {
   hurry?: boolean
 }
 
-export interface KillsResult {
+interface KillsResult {
   kills: number
   postgresCrashes: number
   calls: PacedCall[]

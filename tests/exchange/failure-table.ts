@@ -4,10 +4,10 @@ import { eventStream, fedStream, type Script, scriptedUpstream } from '#tests/su
 
 /** When an upstream's answer goes wrong. */
 export const STAGES = ['before the head', 'after the head', 'after output'] as const
-export type Stage = (typeof STAGES)[number]
+type Stage = (typeof STAGES)[number]
 
 /** A way in which an upstream fails, and what must come of it. */
-export interface Failure {
+interface Failure {
   stage: Stage
   name: string
   upstream: { script: Script } | { raw: (request: RawRequest) => void } | { port: 'closed' }
@@ -22,7 +22,7 @@ export interface Failure {
 }
 
 /** One square of the table. */
-export interface Observed {
+interface Observed {
   caller: string
   /** Requests that each channel got. */
   asked: readonly [number, number]
@@ -36,7 +36,7 @@ const END =
 const ROLE = 'data: {"choices":[{"index":0,"delta":{"role":"assistant","content":""}}]}\n\n'
 const ERROR = 'data: {"error":{"message":"busy","type":"server_error"}}\n\n'
 /** What the second channel's answer costs: 5 tokens at 1, 7 at 2 per million. */
-export const ANSWER_NANO = 19_000n
+const ANSWER_NANO = 19_000n
 
 const before = (name: string, upstream: Failure['upstream'], alone: string, movesOn = true): Failure => ({
   stage: 'before the head',

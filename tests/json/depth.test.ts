@@ -3,8 +3,8 @@ import { least, msOf } from '#tests/support/least.ts'
 import { isDeeperThan } from '@/json/depth.ts'
 import type { JsonValue } from '@/json/json.ts'
 
-function nested(levels: number, inner: JsonValue = 1): JsonValue {
-  let value = inner
+function nested(levels: number): JsonValue {
+  let value: JsonValue = 1
   for (let level = 0; level < levels; level += 1) value = level % 2 === 0 ? [value] : { '': value }
   return value
 }

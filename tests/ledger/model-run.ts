@@ -5,7 +5,7 @@ import { ledgerStore } from '@/ledger/store.ts'
 import { compare, ledgerCommands } from './model.ts'
 import { enter, worldStock } from './model-world.ts'
 
-export interface ModelRun {
+interface ModelRun {
   sequences: number
   /** On average: a sequence has from none to twice as many. */
   commandsPerSequence: number
@@ -20,7 +20,7 @@ export interface ModelRun {
 }
 
 /** What was run. */
-export interface ModelTally {
+interface ModelTally {
   sequences: number
   commands: number
 }

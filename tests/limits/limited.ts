@@ -2,7 +2,7 @@ import type { LimitValues } from '@/config/file.ts'
 import type { LimitAnswer, LimitGrant, LimitRefusal } from '@/limits/answer.ts'
 import type { LimitedRequest } from '@/limits/plan.ts'
 
-export interface Ask {
+interface Ask {
   id?: string
   account?: number
   key?: number
@@ -37,7 +37,7 @@ export function ask(options: Ask = {}): LimitedRequest {
   }
 }
 
-export function limits(some: Partial<LimitValues> = {}): LimitValues {
+function limits(some: Partial<LimitValues> = {}): LimitValues {
   return { requestsPerMinute: undefined, tokensPerMinute: undefined, concurrentRequests: undefined, ...some }
 }
 

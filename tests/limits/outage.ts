@@ -11,7 +11,7 @@ import { ask } from './limited.ts'
 export const OUTAGES = ['kill', 'flush', 'pause', 'demote'] as const
 export type Outage = (typeof OUTAGES)[number]
 
-export interface OutageOptions {
+interface OutageOptions {
   /** Gateways, each with a connection, a circuit and buckets of its own. */
   gateways: number
   /** Callers of each gateway, who never wait. */
@@ -24,7 +24,7 @@ export interface OutageOptions {
   commandTimeoutMs?: number
 }
 
-export interface OutageReport {
+interface OutageReport {
   asked: number
   admitted: number
   /** Limit x time + 2 bursts. */

@@ -1,6 +1,6 @@
 import { parseObject } from '@/json/json.ts'
 
-export interface Admitted {
+interface Admitted {
   /** Slots got of `limit` at once, none of them given back. */
   slots: number
   /** Requests got of `limit` per minute. */

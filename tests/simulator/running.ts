@@ -5,7 +5,7 @@ import OpenAI from 'openai'
 import { type SimulatorServer, serveSimulator } from '@/simulator/serve.ts'
 
 /** A simulator on a free port, and the official clients pointed at it with retries off. */
-export interface Running {
+interface Running {
   server: SimulatorServer
   openai: OpenAI
   anthropic: Anthropic

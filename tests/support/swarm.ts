@@ -1,7 +1,7 @@
 import type { Socket } from 'bun'
 
 /** An answer as it came over the wire. */
-export interface SwarmAnswer {
+interface SwarmAnswer {
   /** 0: the connection was closed without an answer. */
   status: number
   /** Head and body. */

@@ -31,7 +31,7 @@ export const SURFACES: readonly Surface[] = ['chat', 'responses', 'messages', 'g
 /** Whatever can be sent as a body. */
 export type Sent = NonNullable<RequestInit['body']>
 
-export interface CallOptions {
+interface CallOptions {
   /** `SURFACE/echo` unless said. */
   model?: string
   /** What is sent instead of the surface's own body. */
@@ -47,7 +47,7 @@ export function call(gateway: TestGateway, surface: Surface, options: CallOption
 }
 
 /** What an error is, whichever way a surface spells it. */
-export interface ToldError {
+interface ToldError {
   status: number
   code: string
   message: string

@@ -71,7 +71,7 @@ export function replyContext(format: Format, body: JsonObject): ReplyContext {
 }
 
 /** What an upstream of format `to` is sent for the recorded request, and what the caller is told was lost. */
-export interface RequestAs {
+interface RequestAs {
   lowered: LoweredRequest
   losses: readonly string[]
 }

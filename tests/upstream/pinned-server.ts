@@ -6,7 +6,7 @@ import { join } from 'node:path'
 export const PINNED_NAME = 'api.example.test'
 
 /** An HTTPS server on loopback whose certificate is for a name that no resolver knows. */
-export interface PinnedServer {
+interface PinnedServer {
   /** By its address. */
   url: string
   /** So far. */

@@ -4,12 +4,9 @@ import { fileConsole } from '#tests/support/gateway/file-gateway.ts'
 const { gateway, site } = await fileConsole()
 const ada = await site.signUp('ada@example.com')
 
-async function ask(key: string, model = 'chat/echo', prompt = 'Hello there'): Promise<string> {
-  const response = await gateway.post(
-    '/v1/chat/completions',
-    { model, messages: [{ role: 'user', content: prompt }] },
-    { key },
-  )
+async function ask(key: string): Promise<string> {
+  const body = { model: 'chat/echo', messages: [{ role: 'user', content: 'Hello there' }] }
+  const response = await gateway.post('/v1/chat/completions', body, { key })
   await response.text()
   return response.headers.get('x-request-id') ?? ''
 }

@@ -78,16 +78,16 @@ export async function becomeOwner({ page }: Visitor, stage: Stage): Promise<void
 }
 
 /** Adds the simulator as a vendor, in the format of Chat Completions. */
-export async function addSimulator({ page }: Visitor, stage: Stage, name = 'simulator'): Promise<void> {
+export async function addSimulator({ page }: Visitor, stage: Stage): Promise<void> {
   await page.goto('/admin/channels?new=yes')
   const dialog = page.getByRole('dialog', { name: 'Add a channel' })
   await dialog.getByText('Another', { exact: true }).click()
   await dialog.getByLabel('Your key there').fill('a-key-of-the-vendor-1234')
-  await dialog.getByLabel('Name', { exact: true }).fill(name)
+  await dialog.getByLabel('Name', { exact: true }).fill('simulator')
   await dialog.getByLabel('Format').selectOption('OpenAI Chat Completions')
   await dialog.getByLabel('Address', { exact: true }).fill(addressOf(stage.simulator))
   await dialog.getByRole('button', { name: 'Add channel' }).click()
-  await page.getByRole('dialog', { name: `${name} is added` }).waitFor()
+  await page.getByRole('dialog', { name: 'simulator is added' }).waitFor()
 }
 
 /** Adds a model of the simulator at a price. */

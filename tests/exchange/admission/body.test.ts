@@ -16,13 +16,13 @@ import { conversationName } from '@/routing/affinity.ts'
 /** 40 kB of what a model is told, with what JSON escapes and what takes several bytes. */
 const LONG = 'const a = "ä漢😀\\u0041"\n\t'.repeat(2000)
 
-function read(body: string | Uint8Array, headers: Record<string, string> = {}): Promise<RequestBody> {
+function read(body: string | Uint8Array): Promise<RequestBody> {
   const length = String(Buffer.byteLength(body))
   return readBody(
     new Request('http://gateway/', {
       method: 'POST',
       body,
-      headers: { 'content-length': length, ...headers },
+      headers: { 'content-length': length },
     }),
     bodyTerms(1e9),
   )

@@ -133,8 +133,7 @@ describe('a stream that costs more than was set aside at its start', () => {
 })
 
 describe('a key with a spending cap', () => {
-  const capped = (cap: bigint, creditNano = 10n ** 12n) =>
-    openPayer(gateway.database, { creditNano, cap: { period: 'total', amountNano: cap } })
+  const capped = (amountNano: bigint) => openPayer(gateway.database, { cap: { period: 'total', amountNano } })
 
   test('has a request that states no limit limited to what the cap pays for, and ended there', async () => {
     const { key } = await capped(3n * 10n ** 9n)

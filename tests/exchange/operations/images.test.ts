@@ -471,8 +471,7 @@ describe("on Gemini's own image models", () => {
 })
 
 describe(':predict', () => {
-  const predict = (model: string, body: object, headers: Record<string, string> = {}) =>
-    post(`/v1beta/models/${model}:predict`, body, headers)
+  const predict = (model: string, body: object) => post(`/v1beta/models/${model}:predict`, body)
 
   test('on Imagen goes up as it is, and every image is charged by its shape', async () => {
     answer = () =>

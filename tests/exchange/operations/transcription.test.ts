@@ -39,10 +39,10 @@ function wav(seconds: number): File {
   return new File([head, data], 'speech.wav', { type: 'audio/wav' })
 }
 
-function send(fields: Record<string, string | File>, path = 'transcriptions'): Promise<Response> {
+function send(fields: Record<string, string | File>): Promise<Response> {
   const form = new FormData()
   for (const [name, value] of Object.entries(fields)) form.append(name, value)
-  return gateway.post(`/v1/audio/${path}`, form)
+  return gateway.post('/v1/audio/transcriptions', form)
 }
 
 describe.each(['chat/echo', 'responses/echo'])("OpenAI's client on %s", model => {

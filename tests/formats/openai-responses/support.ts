@@ -70,8 +70,3 @@ export async function sdkFinal(text: string) {
   const body: ResponseCreateParamsStreaming = { model: 'm', input: 'hi', stream: true }
   return await client.responses.stream(body).finalResponse()
 }
-
-export function encoded(body: JsonObject, model = 'gpt-5.1'): JsonObject {
-  const target = { model, vendor: 'openai', maxOutputTokens: undefined }
-  return openaiResponses.encodeRequest(request(body), target).body
-}

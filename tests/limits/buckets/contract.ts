@@ -12,7 +12,7 @@ import {
 } from '@/limits/buckets/bucket.ts'
 
 /** A store and the time it goes by. */
-export interface ContractRig {
+interface ContractRig {
   store: BucketStore
   /** Moves the store's time on. */
   advanceUs(us: number): void

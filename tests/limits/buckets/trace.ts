@@ -11,7 +11,7 @@ import { RedisBuckets } from '@/limits/buckets/token-bucket.ts'
 import type { RedisConnection } from '@/redis/redis.ts'
 
 /** One step of a random trace. */
-export type Step = { afterUs: number; id: string } & (
+type Step = { afterUs: number; id: string } & (
   | {
       kind: 'take'
       requestsPerMinute: number

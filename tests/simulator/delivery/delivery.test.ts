@@ -13,13 +13,13 @@ const chat = (model: string, more: Record<string, unknown> = {}) => ({
   ...more,
 })
 
-function request(body: unknown, signal?: AbortSignal): Request {
+function request(body: unknown): Request {
   const headers = { authorization: 'Bearer test-key-1234' }
-  const init = { method: 'POST', headers, body: JSON.stringify(body) }
-  return new Request(
-    'http://localhost/v1/chat/completions',
-    signal === undefined ? init : { ...init, signal },
-  )
+  return new Request('http://localhost/v1/chat/completions', {
+    method: 'POST',
+    headers,
+    body: JSON.stringify(body),
+  })
 }
 
 /** Resolves once the condition holds; the condition is looked at whenever the event loop is free. */

@@ -36,7 +36,7 @@ export interface Fleet {
   close(): Promise<void>
 }
 
-export interface FleetOptions {
+interface FleetOptions {
   gateways: number
   /** Where the one channel goes, and the prices of the one model, `m`, as a YAML flow map; or a whole tollgate.yaml. */
   upstreamUrl?: string

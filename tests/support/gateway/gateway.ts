@@ -55,9 +55,9 @@ export interface TestGateway extends Payer {
 }
 
 /** An object goes as JSON, and whatever is no form is called JSON. */
-export type PostedBody = NonNullable<RequestInit['body']> | object
+type PostedBody = NonNullable<RequestInit['body']> | object
 
-export interface PostOptions {
+interface PostOptions {
   key?: string
   /** Beside the key and the type of the body. */
   headers?: Record<string, string>

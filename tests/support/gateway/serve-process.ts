@@ -20,7 +20,7 @@ export interface ServerProcess {
   close(): Promise<void>
 }
 
-export interface SpawnOptions {
+interface SpawnOptions {
   env?: Record<string, string>
   /** A tollgate.yaml. */
   config?: string

@@ -144,7 +144,7 @@ export const TEXTS: Record<Format, (literal: string, n: number) => string> = {
 }
 
 /** Events of one block: how it begins, what adds a text to it, given as a literal, and how it may end. */
-export interface Run {
+interface Run {
   before: string[]
   delta: (literal: string, n: number) => string
   after: string[]

@@ -9,7 +9,7 @@ export interface PacedUpstream extends ScriptedUpstream {
   sent: Map<string, number>
 }
 
-export interface Pace {
+interface Pace {
   events: number
   /** Of each event; 10 unless said. */
   tokens?: number

@@ -8,7 +8,7 @@ export interface RawRequest {
 }
 
 /** An upstream on bare sockets, for what no lawful server does: closing, resetting, half an answer. */
-export interface RawUpstream {
+interface RawUpstream {
   url: string
   /** Requests that arrived whole. */
   requests: number
@@ -59,6 +59,6 @@ function wholeLength(text: string): number | undefined {
 }
 
 /** A whole answer of one connection that stays open. */
-export function rawAnswer(body: string, type = 'application/json'): string {
-  return `HTTP/1.1 200 OK\r\ncontent-type: ${type}\r\ncontent-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`
+export function rawAnswer(body: string): string {
+  return `HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`
 }
