@@ -15,6 +15,9 @@ const RENAMED: Readonly<Record<string, string>> = {
   property_ordering: 'propertyOrdering',
 }
 
+/** The types by their number in the proto, where 0 is none; Google's older SDK for Python writes them so. */
+const TYPES = ['string', 'number', 'integer', 'boolean', 'array', 'object', 'null']
+
 /** Counts that proto JSON writes as text (`"minItems": "1"`), being 64 bits wide. */
 const COUNTS = new Set(['minItems', 'maxItems', 'minLength', 'maxLength', 'minProperties', 'maxProperties'])
 
@@ -44,12 +47,17 @@ function liftKeyword(
   depth: number,
   ordering: JsonValue | undefined,
 ): JsonValue | undefined {
-  if (key === 'type') return typeof value === 'string' ? value.toLowerCase() : value
+  if (key === 'type') return liftType(value)
   if (key === 'properties' && isJsonObject(value)) return liftProperties(value, ordering, depth)
   if (key === 'anyOf' && Array.isArray(value)) return value.map(item => liftItem(item, depth))
   if (key === 'items' && isJsonObject(value)) return liftSchema(value, depth + 1)
   if (COUNTS.has(key) && typeof value === 'string' && /^\d+$/.test(value)) return Number(value)
   return value
+}
+
+function liftType(value: JsonValue | undefined): JsonValue | undefined {
+  if (typeof value === 'number') return TYPES[value - 1]
+  return typeof value === 'string' ? value.toLowerCase() : value
 }
 
 function liftItem(value: JsonValue, depth: number): JsonValue {

@@ -386,6 +386,39 @@ test("a call is the model's and a result the user's, whatever the role of their 
   ])
 })
 
+/** What google-generativeai 0.8.6 (Python, over REST) made of a function and of a type. */
+test('the types of schemas may be their numbers in the proto', () => {
+  const parameters = {
+    type: 6,
+    properties: {
+      words: { type: 5, items: { type: 1 } },
+      size: { type: 2, nullable: true },
+      count: { type: 3 },
+      sure: { type: 4 },
+      none: { type: 7 },
+      any: { type: 0 },
+    },
+  }
+  const { tools, output } = decode({
+    ...HI,
+    tools: [{ functionDeclarations: [{ name: 'f', parameters }] }],
+    generationConfig: { responseMimeType: 'application/json', responseSchema: parameters },
+  })
+  const schema = {
+    type: 'object',
+    properties: {
+      words: { type: 'array', items: { type: 'string' } },
+      size: { type: ['number', 'null'] },
+      count: { type: 'integer' },
+      sure: { type: 'boolean' },
+      none: { type: 'null' },
+      any: {},
+    },
+  }
+  expect(tools).toMatchObject([{ parameters: schema }])
+  expect(output).toMatchObject({ schema })
+})
+
 test("a schema in Gemini's own spellings is JSON Schema, counts that are text included", () => {
   const parameters = {
     type: 'OBJECT',
