@@ -64,6 +64,18 @@ test.each([
   expect(await orphans(payer)).toBe(0)
 })
 
+test('a hold is entrusted to no job of another account', async () => {
+  const [payer, other] = [await fixture.payer(100n), await fixture.payer(100n)]
+  const request = holdOf(payer, 10n)
+  await ledger.hold(request)
+  const [row] = await sql<{ kept: boolean }[]>`
+    select ledger_entrust(${request.id}, ${other.accountId}, now() + interval '1 hour') as kept`
+  expect(row?.kept).toBe(false)
+  await sql`update hold set deadline = now() - interval '1 second' where id = ${request.id}`
+  await ledger.beat()
+  expect(await pendingOf(payer)).toBe(0n)
+})
+
 test('a hold that is gone cannot be entrusted, and its cost is posted as a correction', async () => {
   const payer = await fixture.payer(100n)
   const request = holdOf(payer, 10n)

@@ -149,6 +149,35 @@ describe('the same id', () => {
     await expect(ledger.hold(request)).rejects.toThrow('was used')
   })
 
+  test('is not another key to take from', async () => {
+    const payer = await fixture.payer(10n)
+    const request = holdOf(payer, 7n)
+    await ledger.hold(request)
+    const other = { ...request, keyId: await fixture.key(payer.accountId) }
+    await expect(ledger.hold(other)).rejects.toThrow('was used')
+    await expect(ledger.extend({ ...other, amountNano: 8n })).rejects.toThrow('was used')
+  })
+
+  test('held anew for less, by another process, holds what it held', async () => {
+    const payer = await fixture.payer(10n)
+    const request = holdOf(payer, 7n)
+    await ledger.hold(request)
+    const process = await fixture.open()
+    expect(verdict(await process.hold({ ...request, amountNano: 3n }))).toBe('granted')
+    expect((await store.balance(payer.accountId))?.pendingNano).toBe(7n)
+    expect(await ledger.settle(costOf(request, 5n))).toMatchObject({ overrunNano: 0n, availableNano: 5n })
+    expect((await store.balance(payer.accountId))?.pendingNano).toBe(0n)
+  })
+
+  test('may hold more when its key has expired meanwhile', async () => {
+    const payer = await fixture.payer(10n)
+    const request = holdOf(payer, 4n)
+    await ledger.hold(request)
+    await fixture.database.sql`update api_key set expires_at = now() where id = ${payer.keyId}`
+    expect(verdict(await ledger.extend({ ...request, amountNano: 6n }))).toBe('granted')
+    expect(verdict(await ledger.hold(holdOf(payer, 1n)))).toBe('key_revoked')
+  })
+
   test('is not another account to take from', async () => {
     const [payer, thief] = [await fixture.payer(10n), await fixture.payer(10n)]
     const request = holdOf(payer, 7n)

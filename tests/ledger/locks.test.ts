@@ -109,6 +109,23 @@ test('a process whose exchanges are being ended for it learns that it was taken 
   expect(await alive).toBe(0)
 })
 
+test('what exchanges have cost so far is noted without waiting for those that are about to be charged', async () => {
+  const payer = await fixture.payer(100n)
+  const owner = newId()
+  await store.register(owner, 'test')
+  const holds = [holdOf(payer, 5n), holdOf(payer, 5n)]
+  await store.hold(owner, holds)
+  const [charged, running] = holds.map(({ id }) => id)
+  const charging = await database.sql.reserve()
+  await charging`begin`
+  await charging`select from hold where id = ${charged ?? ''} for update`
+  await store.progress(owner, new Map(holds.map(({ id }) => [id, 3n])))
+  await charging`commit`
+  charging.release()
+  const noted = await database.sql`select id from hold where owner = ${owner} and progress = 3`
+  expect([...noted]).toEqual([{ id: running }])
+})
+
 test('a cost that waits for the wallet while its hold is raised is charged', async () => {
   const payer = await fixture.payer(100n)
   const owner = newId()
