@@ -30,6 +30,7 @@ export function converse(admitted: AdmittedPrompt, chain: ResponseChain | undefi
     now: record.startedAt,
     newId: gateway.newCallId,
     strict,
+    goesOn: chain?.previousId !== undefined,
   }
   return {
     ...admitted,

@@ -49,6 +49,8 @@ export interface PrepareOptions {
   newId: () => string
   /** True: a loss is a 400. */
   strict: boolean
+  /** True: the conversation before was kept here, and the caller has no say in which thoughts it brings back. */
+  goesOn: boolean
   /** Media that were fetched since the route's format cannot take their addresses, by address. */
   media?: FetchedByUrl | undefined
 }
@@ -78,8 +80,7 @@ function preparePassthrough(
     purpose: isCompaction ? 'compact' : 'answer',
     lose: field => lost.push({ field, name: undefined }),
   })
-  const losses = lost.length === 0 ? [] : nameLosses(lost, CODECS[format], prompt.body.json)
-  if (options.strict) refuseLosses(losses)
+  const losses = lost.length === 0 ? [] : namesOf(lost, CODECS[format], prompt, options)
   return {
     ...commonOf(prompt, route, options),
     call: { kind: isCompaction ? 'compact' : 'generate', model: route.upstreamModel, stream: prompt.stream },
@@ -111,8 +112,7 @@ function prepareConversion(prompt: Prompt, model: Model, route: Route, options: 
       channel,
     ),
   )
-  const losses = nameLosses([...lowered.losses, ...forgotten(prompt)], caller, prompt.body.json)
-  if (options.strict) refuseLosses(losses)
+  const losses = namesOf([...lowered.losses, ...forgotten(prompt)], caller, prompt, options)
   return {
     ...commonOf(prompt, route, options),
     call: { kind: 'generate', model: route.upstreamModel, stream: prompt.stream },
@@ -123,6 +123,15 @@ function prepareConversion(prompt: Prompt, model: Model, route: Route, options: 
     askedTier: tierAsked(model, channel.format, lowered.body),
     conversion: { caller, createRaiser: lowered.createRaiser },
   }
+}
+
+/** The losses in the caller's words. In strict mode they are a 400, but of thoughts that the caller cannot leave out. */
+function namesOf(losses: readonly Loss[], caller: Codec, { body }: Prompt, options: PrepareOptions) {
+  const nameOf = (lost: readonly Loss[]) => nameLosses(lost, caller, body.json)
+  if (options.strict) {
+    refuseLosses(nameOf(options.goesOn ? losses.filter(({ field }) => field !== 'reasoningHistory') : losses))
+  }
+  return nameOf(losses)
 }
 
 /** What is the same for both. */

@@ -22,6 +22,7 @@ function handedOn(vendor: string, message: JsonObject, strict = false) {
     now: 0,
     newId: () => 'id',
     strict,
+    goesOn: false,
   })
   return { message: JSON.parse(new TextDecoder().decode(body)).messages[1], losses }
 }

@@ -224,6 +224,26 @@ test.each(['the id of the response', 'references to its items'])(
   },
 )
 
+test('strict mode lets pass what is lost of a kept thought, which its caller could not leave out', async () => {
+  const message = { role: 'assistant', content: 'one', reasoning_content: 'A word.' }
+  const choices = [{ index: 0, message, finish_reason: 'stop' }]
+  const usage = { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 }
+  upstream.answer = () => Response.json({ id: 'c', object: 'chat.completion', choices, usage })
+  const strict = { headers: { 'x-tollgate-strict': 'true' } }
+  const model = 'chat/echo'
+  const first = await openai.responses.create({ model, input: 'one', store: true })
+  const goingOn = openai.responses.create({ model, input: 'two', previous_response_id: first.id }, strict)
+  const { response } = await goingOn.withResponse()
+  expect(response.headers.get('x-tollgate-losses')).toBe('reasoning.encrypted_content')
+  const summary = [{ type: 'summary_text' as const, text: 'A word.' }]
+  const input = [
+    { type: 'reasoning' as const, id: 'rs_1', summary },
+    { role: 'user' as const, content: 'two' },
+  ]
+  const refused = await openai.responses.create({ model, input }, strict).catch(error => error)
+  expect(refused).toMatchObject({ status: 400, param: 'reasoning.encrypted_content' })
+})
+
 describe('what an upstream of the same format is told', () => {
   test.each<{ store?: boolean | null }>([{}, { store: true }, { store: false }, { store: null }])(
     'is to keep nothing, whatever the caller says: %j',
