@@ -349,11 +349,13 @@ test('what a gateway with a wrong clock wrote gets its months, and stays what it
   }
 })
 
-test('the days that are over are added up once', async () => {
+test('the days that are over are added up once, an hour later', async () => {
   const roll = (at: string) => sql`select ledger_roll_up(${at}::text::timestamptz) as rows`
-  const tomorrow = new Date(Date.now() + 2 * 86_400_000).toISOString()
-  expect((await roll(tomorrow))[0]?.['rows']).toBeGreaterThan(0)
-  expect((await roll(tomorrow))[0]?.['rows']).toBe(0)
+  const midnight = (Math.floor(Date.now() / 86_400_000) + 1) * 86_400_000
+  const afterMidnight = (ms: number) => new Date(midnight + ms).toISOString()
+  await roll(afterMidnight(3_599_999))
+  expect((await roll(afterMidnight(3_600_000)))[0]?.['rows']).toBeGreaterThan(0)
+  expect((await roll(afterMidnight(3_600_000)))[0]?.['rows']).toBe(0)
   const [row] =
     await sql`select (select sum(amount) from daily_total) = (select sum(amount) from entry) as same`
   expect(row?.['same']).toBe(true)
