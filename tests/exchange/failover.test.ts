@@ -368,6 +368,24 @@ describe('a channel that keeps failing', () => {
     expect((await post(model, false)).status).toBe(200)
   })
 
+  test('with room for one request at once has room again when that is over, however it ended', async () => {
+    round += 1
+    await gateway.apply(`
+channels:
+  - { name: a-${round}, format: openai-chat-completions, base_url: "${first.url}", api_keys: ["k"], max_concurrent: 1 }
+models:
+  - { id: narrow-${round}, channels: [{ channel: a-${round}, model: m }], prices: { input: 1, output: 2 } }
+`)
+    for (const [script, status] of [
+      [() => new Response(GOOD_WHOLE), 200],
+      [refuses(400), 400],
+      [() => new Response(GOOD_WHOLE), 200],
+    ] as const) {
+      answerFirst = script
+      expect((await post(`narrow-${round}`, false)).status).toBe(status)
+    }
+  })
+
   test('is asked alone of all that are held back, when there is no other', async () => {
     round += 1
     answerFirst = refuses(401)

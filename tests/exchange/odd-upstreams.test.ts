@@ -33,6 +33,15 @@ const COMPLETE = {
 const TERMINAL = { chat: 'data: [DONE]', messages: 'event: message_stop' } as const
 const PLAIN = { 'content-type': 'text/event-stream' }
 
+test('what callers tell their own vendor in headers goes to no other', async () => {
+  upstream.answer = () => new Response(WHOLE)
+  const headers = { 'anthropic-beta': 'interleaved-thinking-2025-05-14', 'anthropic-version': '2023-06-01' }
+  const body = { model: 'chat/echo', max_tokens: 10, messages: [{ role: 'user', content: 'hi' }] }
+  expect((await gateway.post('/v1/messages', body, { headers })).status).toBe(200)
+  const sent = [...(upstream.seen.at(-1)?.headers.keys() ?? [])]
+  expect(sent.filter(name => name.startsWith('anthropic'))).toEqual([])
+})
+
 describe.each(callers)('a %s caller', caller => {
   test('edge 11: `event: error` is an error, `event: message` the default name', async () => {
     const error = JSON.stringify({ error: { message: 'over capacity', type: 'server_error', code: 503 } })

@@ -4,12 +4,16 @@ import { GatewayError } from '@/errors/gateway-error.ts'
 import { asObject, parseObject } from '@/json/json.ts'
 
 const fetched: string[] = []
+/** How much each might be, at the most. */
+const allowed: number[] = []
 
 const gateway = await fileGateway({
-  models: `  - { id: mixed, channels: [{ channel: gemini, model: error-500, priority: 0 }, { channel: responses, model: echo, priority: 1 }] }`,
+  models: `  - { id: mixed, channels: [{ channel: gemini, model: error-500, priority: 0 }, { channel: responses, model: echo, priority: 1 }] }
+  - { id: twice, channels: [{ channel: gemini, model: error-500, priority: 0 }, { channel: gemini, model: echo, priority: 1 }] }`,
 })
-gateway.server.gateway.fetchMedia = async ({ url }) => {
+gateway.server.gateway.fetchMedia = async ({ url, maxBytes }) => {
   fetched.push(url)
+  allowed.push(maxBytes)
   if (url.includes('private')) {
     throw new GatewayError('invalid_request', 'Media at an address of this request: it could not be fetched')
   }
@@ -18,6 +22,7 @@ gateway.server.gateway.fetchMedia = async ({ url }) => {
 
 beforeEach(() => {
   fetched.length = 0
+  allowed.length = 0
 })
 
 const allow = (yes: boolean) => gateway.apply(`fetch_media: ${yes}`)
@@ -111,10 +116,22 @@ describe('with fetch_media', () => {
     expect(await gateway.lastExchange()).toMatchObject({ end_state: 'refused', cost_nano: null })
   })
 
+  test('what was fetched for one route is there for the next', async () => {
+    expect((await withImage('twice', IMAGE)).status).toBe(200)
+    expect(fetched).toEqual([IMAGE])
+  })
+
+  test('there is a limit to what all of a request are together', async () => {
+    expect((await withImage('gemini/echo', IMAGE, `${IMAGE}?2`)).status).toBe(200)
+    expect(allowed).toEqual([50 * 1024 * 1024, 50 * 1024 * 1024 - 5])
+  })
+
   test('there is a limit to how many', async () => {
     const urls = Array.from({ length: 21 }, (_, index) => `http://public.example/${index}.png`)
     const response = await withImage('gemini/echo', ...urls)
     expect(response.status).toBe(400)
     expect(fetched).toEqual([])
+    expect((await withImage('gemini/echo', ...urls.slice(1))).status).toBe(200)
+    expect(fetched).toHaveLength(20)
   })
 })
