@@ -48,3 +48,27 @@ describe('thoughts that a Chat caller sends back, which are handed on with the r
     expect(handedOn('api.deepseek.com', thought, true).losses).toEqual([])
   })
 })
+
+test('thoughts that an upstream could not read are named as lost by a conversion as well', () => {
+  const json = { model: 'm', max_tokens: 9, messages: [{ role: 'user', content: 'q' }] }
+  const prompt = new Prompt({
+    surface: 'messages',
+    body: { bytes: Buffer.from(JSON.stringify(json)), json },
+    model: 'm',
+    stream: false,
+    framing: 'sse',
+    headers: new Headers(),
+  })
+  const route = routeOf(channelOf(1))
+  const lossesOf = () =>
+    prepare(prompt, modelOf('m', { routes: [route] }), route, {
+      requestId: 'request',
+      now: 0,
+      newId: () => 'id',
+      strict: false,
+      goesOn: false,
+    }).losses
+  expect(lossesOf()).toEqual([])
+  prompt.withoutReasoning = true
+  expect(lossesOf()).toEqual(['messages.content.thinking'])
+})
