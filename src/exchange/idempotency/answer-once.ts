@@ -6,7 +6,7 @@ import { termsOf } from '@/exchange/admission/body-arrival.ts'
 import { readBytes, requestAgain } from '@/exchange/admission/request-bytes.ts'
 import type { Listener } from '@/exchange/call.ts'
 import { failureOf } from '@/exchange/failure.ts'
-import { errorResponse } from '@/exchange/relay/reply.ts'
+import { errorResponse, headerText } from '@/exchange/relay/reply.ts'
 import type { ConversationSurface } from '@/generation/surface.ts'
 import { fingerprintOf } from './fingerprint.ts'
 import type { IdempotentGateway } from './idempotency.ts'
@@ -65,8 +65,9 @@ export async function answerOnce(gateway: IdempotentGateway, call: IdempotentCal
 
 /** False for the answer of a model that another key of the account may use and this one may not. */
 function isForCaller({ catalog }: IdempotentGateway, caller: Caller, answered: Response): boolean {
-  const model = catalog.find(answered.headers.get('x-tollgate-model') ?? '')
-  return model === undefined || reaches(caller, model)
+  const told = answered.headers.get('x-tollgate-model')
+  const models = catalog.list().filter(({ id }) => headerText(id) === told)
+  return models.length === 0 || models.some(model => reaches(caller, model))
 }
 
 /** @throws GatewayError for a caller who is not to be served, which the exchange tells them */

@@ -109,6 +109,6 @@ export function wholeHeaders(
 }
 
 /** Header values are ASCII; names of models and fields may be anything. */
-function headerText(text: string): string {
+export function headerText(text: string): string {
   return text.replace(/[^\x20-\x7e]/g, '?')
 }

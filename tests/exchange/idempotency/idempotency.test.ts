@@ -15,6 +15,7 @@ const { gateway, upstream } = await scriptedGateway({
   models: [
     '  - { id: whisper, channels: [{ channel: chat, model: echo }], prices: { per_audio_second: 0.0001 } }',
     '  - { id: voice, channels: [{ channel: chat, model: echo }], prices: { per_million_characters: 1 } }',
+    '  - { id: größer, channels: [{ channel: chat, model: echo }], prices: { input: 1, output: 1 } }',
   ].join('\n'),
 })
 beforeEach(() => {
@@ -277,6 +278,19 @@ describe.each([...SURFACES])('%s', surface => {
       expect(upstream.seen).toHaveLength(1)
     },
   )
+})
+
+test('nor of one whose name a header cannot spell', async () => {
+  const model = 'größer'
+  expect((await readAll(await ask('chat', { model }))).status).toBe(200)
+  const { key: narrow } = await gateway.keys.createKey({
+    accountId: gateway.accountId,
+    name: '',
+    models: ['whisper'],
+  })
+  const refused = await ask('chat', { model, apiKey: narrow })
+  expect((await readError(refused, 'chat')).code).toBe('model_not_found')
+  expect((await readAll(await ask('chat', { model }))).replayed).toBe('true')
 })
 
 test('knows a caller by the address of its own connection', async () => {
