@@ -23,7 +23,7 @@ const SHORTEST_BYTES = 32
  * that several processes share needs one that they share as well, so there it must be given.
  * @param isSealed whether the database has been used with one: another would not open it, so none is made
  */
-export function loadSecret(settings: SecretSettings, isSealed = false): string {
+export function loadSecret(settings: SecretSettings, isSealed: boolean): string {
   const secret = settings.secret ?? readOrMake(settings, isSealed)
   const length = Buffer.byteLength(secret)
   if (length >= SHORTEST_BYTES) return secret

@@ -11,9 +11,9 @@ const embedded = (dataDir: string) => ({ secret: undefined, databaseUrl: undefin
 
 test('is made once, readable by its owner only, and is the same afterwards', () => {
   const dataDir = join(root, 'made', 'deep')
-  const secret = loadSecret(embedded(dataDir))
+  const secret = loadSecret(embedded(dataDir), false)
   expect(Buffer.byteLength(secret)).toBeGreaterThanOrEqual(32)
-  expect(loadSecret(embedded(dataDir))).toBe(secret)
+  expect(loadSecret(embedded(dataDir), false)).toBe(secret)
   expect(statSync(join(dataDir, 'secret')).mode & 0o777).toBe(0o600)
   expect(statSync(dataDir).mode & 0o777).toBe(0o700)
   expect(readdirSync(dataDir)).toEqual(['secret'])
@@ -23,28 +23,28 @@ test('is not made anew for a database that was used with another: what is missin
   const dataDir = join(root, 'lost')
   expect(() => loadSecret(embedded(dataDir), true)).toThrow(`${join(dataDir, 'secret')} is missing`)
   expect(readdirSync(dataDir)).toEqual([])
-  const secret = loadSecret(embedded(dataDir))
+  const secret = loadSecret(embedded(dataDir), false)
   expect(loadSecret(embedded(dataDir), true)).toBe(secret)
 })
 
 test('is the one of the environment when that is set', () => {
   const secret = 'from the environment, 32 bytes and more'
-  expect(loadSecret({ ...embedded(join(root, 'given')), secret })).toBe(secret)
+  expect(loadSecret({ ...embedded(join(root, 'given')), secret }, false)).toBe(secret)
   expect(nameOfSecret({ ...embedded(root), secret })).toBe('TOLLGATE_SECRET')
   expect(nameOfSecret(embedded(root))).toBe(join(root, 'secret'))
 })
 
 test('must be given when the database is shared', () => {
   const settings = { ...embedded(root), databaseUrl: 'postgres://localhost/x' }
-  expect(() => loadSecret(settings)).toThrow('TOLLGATE_SECRET is not set')
+  expect(() => loadSecret(settings, false)).toThrow('TOLLGATE_SECRET is not set')
 })
 
 test('must not be shorter than 32 bytes, wherever it is from', () => {
-  const given = (length: number) => loadSecret({ ...embedded(root), secret: 'ä'.repeat(length / 2) })
+  const given = (length: number) => loadSecret({ ...embedded(root), secret: 'ä'.repeat(length / 2) }, false)
   expect(Buffer.byteLength(given(32))).toBe(32)
   expect(() => given(30)).toThrow('TOLLGATE_SECRET is 30 bytes long')
   writeFileSync(join(root, 'secret'), 'typed\n')
-  expect(() => loadSecret(embedded(root))).toThrow(`${join(root, 'secret')} is 5 bytes long`)
+  expect(() => loadSecret(embedded(root), false)).toThrow(`${join(root, 'secret')} is 5 bytes long`)
 })
 
 test.each([
@@ -54,7 +54,7 @@ test.each([
   const dataDir = join(root, why)
   mkdirSync(dataDir)
   place(join(dataDir, 'secret'))
-  expect(() => loadSecret(embedded(dataDir))).toThrow(`${join(dataDir, 'secret')} ${why}`)
+  expect(() => loadSecret(embedded(dataDir), false)).toThrow(`${join(dataDir, 'secret')} ${why}`)
   expect(readdirSync(dataDir)).toEqual(['secret'])
 })
 
@@ -62,12 +62,12 @@ test('is one and the same for processes that start together', async () => {
   const dataDir = join(root, 'together')
   const program = `
     const { loadSecret } = await import(${JSON.stringify(join(import.meta.dir, '../../src/secrets/secret.ts'))})
-    console.log(loadSecret({ dataDir: ${JSON.stringify(dataDir)} }))`
+    console.log(loadSecret({ dataDir: ${JSON.stringify(dataDir)} }, false))`
   const outputs = await Promise.all(
     Array.from({ length: 4 }, () =>
       new Response(Bun.spawn([process.execPath, '-e', program], { stdout: 'pipe' }).stdout).text(),
     ),
   )
   expect(new Set(outputs).size).toBe(1)
-  expect(outputs[0]?.trim()).toBe(loadSecret(embedded(dataDir)))
+  expect(outputs[0]?.trim()).toBe(loadSecret(embedded(dataDir), false))
 })
