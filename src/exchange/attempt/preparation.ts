@@ -127,11 +127,11 @@ function prepareConversion(prompt: Prompt, model: Model, route: Route, options: 
 
 /** The losses in the caller's words. In strict mode they are a 400, but of thoughts that the caller cannot leave out. */
 function namesOf(losses: readonly Loss[], caller: Codec, { body }: Prompt, options: PrepareOptions) {
-  const nameOf = (lost: readonly Loss[]) => nameLosses(lost, caller, body.json)
   if (options.strict) {
-    refuseLosses(nameOf(options.goesOn ? losses.filter(({ field }) => field !== 'reasoningHistory') : losses))
+    const own = options.goesOn ? losses.filter(({ field }) => field !== 'reasoningHistory') : losses
+    refuseLosses(nameLosses(own, caller, body.json))
   }
-  return nameOf(losses)
+  return nameLosses(losses, caller, body.json)
 }
 
 /** What is the same for both. */

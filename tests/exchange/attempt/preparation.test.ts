@@ -2,28 +2,23 @@ import { describe, expect, test } from 'bun:test'
 import { channelOf, modelOf, routeOf } from '#tests/support/channels.ts'
 import { Prompt } from '@/exchange/admission/prompt.ts'
 import { prepare } from '@/exchange/attempt/preparation.ts'
+import type { ConversationSurface } from '@/generation/surface.ts'
 import type { JsonObject } from '@/json/json.ts'
+
+const OPTIONS = { requestId: 'request', now: 0, newId: () => 'id', strict: false, goesOn: false }
+
+function promptOf(surface: ConversationSurface, json: JsonObject): Prompt {
+  const body = { bytes: Buffer.from(JSON.stringify(json)), json }
+  return new Prompt({ surface, body, model: 'm', stream: false, framing: 'sse', headers: new Headers() })
+}
 
 /** What a Chat upstream at this host is sent of a Chat caller's message, and what is named as lost. */
 function handedOn(vendor: string, message: JsonObject, strict = false) {
   const json = { model: 'm', messages: [{ role: 'user', content: 'q' }, message] }
-  const prompt = new Prompt({
-    surface: 'chat',
-    body: { bytes: Buffer.from(JSON.stringify(json)), json },
-    model: 'm',
-    stream: false,
-    framing: 'sse',
-    headers: new Headers(),
-  })
+  const prompt = promptOf('chat', json)
   const route = routeOf(channelOf(1, { baseUrl: `https://${vendor}/v1`, vendor }))
   const model = modelOf('m', { routes: [route] })
-  const { body, losses } = prepare(prompt, model, route, {
-    requestId: 'request',
-    now: 0,
-    newId: () => 'id',
-    strict,
-    goesOn: false,
-  })
+  const { body, losses } = prepare(prompt, model, route, { ...OPTIONS, strict })
   return { message: JSON.parse(new TextDecoder().decode(body)).messages[1], losses }
 }
 
@@ -51,23 +46,9 @@ describe('thoughts that a Chat caller sends back, which are handed on with the r
 
 test('thoughts that an upstream could not read are named as lost by a conversion as well', () => {
   const json = { model: 'm', max_tokens: 9, messages: [{ role: 'user', content: 'q' }] }
-  const prompt = new Prompt({
-    surface: 'messages',
-    body: { bytes: Buffer.from(JSON.stringify(json)), json },
-    model: 'm',
-    stream: false,
-    framing: 'sse',
-    headers: new Headers(),
-  })
+  const prompt = promptOf('messages', json)
   const route = routeOf(channelOf(1))
-  const lossesOf = () =>
-    prepare(prompt, modelOf('m', { routes: [route] }), route, {
-      requestId: 'request',
-      now: 0,
-      newId: () => 'id',
-      strict: false,
-      goesOn: false,
-    }).losses
+  const lossesOf = () => prepare(prompt, modelOf('m', { routes: [route] }), route, OPTIONS).losses
   expect(lossesOf()).toEqual([])
   prompt.withoutReasoning = true
   expect(lossesOf()).toEqual(['messages.content.thinking'])
