@@ -292,5 +292,5 @@ const PIECES = {
   tool: '"type":"input_json_delta","partial_json":',
 } as const
 
-const TEXT_BLOCK = '{"type":"text","text":"","citations":[]}'
+const TEXT_BLOCK = JSON.stringify({ type: 'text', text: '', ...NO_CITATIONS })
 const THINKING_BLOCK = '{"type":"thinking","thinking":"","signature":""}'
