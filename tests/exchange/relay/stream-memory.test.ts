@@ -113,5 +113,7 @@ function objectCount(): number {
 const MOST = 310
 
 test.each(['chat', 'messages'] as const)('an open stream is made of few objects (to %s)', async to => {
-  expect(await objectsOfOne(to)).toBeLessThan(MOST)
+  // What else is in this process comes and goes meanwhile, and counts to either side: the middle of three.
+  const counts = [await objectsOfOne(to), await objectsOfOne(to), await objectsOfOne(to)]
+  expect(counts.sort((one, other) => one - other)[1]).toBeLessThan(MOST)
 })
