@@ -16,8 +16,10 @@ export class Meter {
   /** What of the answer the caller's format has no word for; undefined: it says all of it. */
   untold: Set<string> | undefined
   #textBytes = 0
-  /** Candidates that began and have not ended. */
-  readonly #writing = new Set<number>()
+  /** Whether the first candidate began and has not ended. */
+  #isWriting = false
+  /** Those of the others of which that is so; most answers have none, and an open stream is to be few objects. */
+  #othersWriting: Set<number> | undefined
   #usage: Usage | undefined
   #isUsageSoFar = false
   readonly #catchUp: () => void
@@ -86,15 +88,17 @@ export class Meter {
         this.#isUsageSoFar = event.soFar === true
         return
       case 'finish':
-        this.#writing.delete(event.candidate)
-        this.finished = this.#writing.size === 0
+        if (event.candidate === 0) this.#isWriting = false
+        else this.#othersWriting?.delete(event.candidate)
+        this.finished = !this.#isWriting && (this.#othersWriting?.size ?? 0) === 0
         this.output = true
         return
       case 'text-start':
       case 'refusal-start':
       case 'reasoning-start':
       case 'tool-input-start':
-        this.#writing.add(event.candidate)
+        if (event.candidate === 0) this.#isWriting = true
+        else this.#othersWriting = (this.#othersWriting ?? new Set()).add(event.candidate)
         this.finished = false
         this.output = true
         return

@@ -52,7 +52,7 @@ export class CandidateEncoder {
   /** The message has one place for those of its texts, and SDKs join what comes there twice. */
   #textSignature: Signature | undefined
   /** Told all at once, at the end: of annotations that come twice OpenAI's SDKs keep the last ones or fail. */
-  readonly #annotations: JsonObject[] = []
+  #annotations: JsonObject[] | undefined
   #contentLength = 0
   #reasoningLength = 0
   #signed = 0
@@ -189,7 +189,7 @@ export class CandidateEncoder {
     if (finish.reason === 'refusal' && finish.message !== undefined && !this.#hasRefused) {
       this.#delta({ refusal: finish.message }, emit)
     }
-    if (this.#annotations.length > 0) this.#delta({ annotations: this.#annotations }, emit)
+    if (this.#annotations !== undefined) this.#delta({ annotations: this.#annotations }, emit)
     if (this.#textSignature !== undefined) this.#delta(replySignatureField(this.#textSignature), emit)
     const facts = { calls: this.#calls.any, usable: this.#calls.usable, refused: this.#hasRefused }
     emit(this.#chunks.last(this.#index, encodeFinish(finish.reason, facts, this.#calls.isLegacy)))
@@ -229,7 +229,9 @@ export class CandidateEncoder {
     const open = this.#texts[event.block] ?? this.#written[event.block]
     if (open === undefined) return
     const annotation = encodeAnnotation(event.citation, open.offset, open.length)
-    if (annotation !== undefined) this.#annotations.push(annotation)
+    if (annotation === undefined) return
+    this.#annotations ??= []
+    this.#annotations.push(annotation)
   }
 
   #paragraph(block: number, emit: Emit): void {
