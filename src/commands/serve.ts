@@ -13,7 +13,8 @@ import { readSettings, type Settings } from '@/config/settings.ts'
 import { stateDirectory } from '@/config/state-directory.ts'
 import { firstOwnerLink, linkMakerOf } from '@/console/sign-in/links.ts'
 import type { Database } from '@/db/connect.ts'
-import { openDatabase } from '@/db/open.ts'
+import { type OpenedDatabase, openDatabase } from '@/db/open.ts'
+import { wrapInNameOf } from '@/formats/signatures/signature.ts'
 import type { SecretBox } from '@/secrets/secret-box.ts'
 import { createLog, type Log } from '@/telemetry/log.ts'
 import { createMetrics, type Metrics } from '@/telemetry/metrics.ts'
@@ -84,7 +85,7 @@ async function serve({ settings, io, log, metrics }: Serving): Promise<void> {
   const journalDirectory = stateDirectory(settings.dataDir, 'journal')
   const database = await openDatabase({ ...settings, role: 'serve' })
   try {
-    const secretBox = await openSecretBox(database, settings)
+    const secretBox = await openServing(database, settings)
     const operatorFile = { find: () => configFileOf(settings), database, secretBox, env: io.env, log }
     await applyAtStart(operatorFile)
     const applyAgain = applierOf(operatorFile)
@@ -165,7 +166,7 @@ async function serveWith(order: WorkerOrder, { settings, log, metrics }: Serving
         journalDirectory: stateDirectory(settings.dataDir, 'journal'),
       },
       database,
-      secretBox: await openSecretBox(database, settings),
+      secretBox: await openServing(database, settings),
       log,
       metrics,
     })
@@ -178,6 +179,13 @@ async function serveWith(order: WorkerOrder, { settings, log, metrics }: Serving
   } finally {
     await database.close()
   }
+}
+
+/** The secret box of a process that serves, which wraps signatures in its deployment's name. */
+async function openServing(database: OpenedDatabase, settings: Settings): Promise<SecretBox> {
+  const secretBox = await openSecretBox(database, settings)
+  wrapInNameOf(secretBox.deployment)
+  return secretBox
 }
 
 /** An error that nobody caught is a bug, but no reason to cut everybody else's streams. */

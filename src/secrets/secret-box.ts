@@ -3,6 +3,8 @@ import { Refusal } from '@/errors/refusal.ts'
 
 /** Encrypts what must not lie open in the database: upstream keys, what callers asked to be kept. */
 export interface SecretBox {
+  /** What a deployment may be known by to anybody: the same for all its processes, and nothing of its secret. */
+  readonly deployment: string
   /** Seals a text or bytes. Two seals of one text differ. */
   seal(content: string | Uint8Array): Uint8Array
   /** The text again. Refuses what another secret sealed, or what was changed since. */
@@ -17,6 +19,9 @@ const NONCE_BYTES = 12
 const TAG_BYTES = 16
 const HEAD_BYTES = 1 + NONCE_BYTES + TAG_BYTES
 
+/** Enough that no two deployments that call one another have the same name. */
+const NAME_BYTES = 6
+
 /**
  * A box that only this secret opens.
  * @param name where the secret is from, for whoever has to put the right one there
@@ -24,6 +29,7 @@ const HEAD_BYTES = 1 + NONCE_BYTES + TAG_BYTES
 export function secretBox(secret: string, name = 'TOLLGATE_SECRET'): SecretBox {
   const key = deriveKey(secret, 'secret box')
   return {
+    deployment: Buffer.from(deriveKey(secret, 'deployment')).toString('base64url', 0, NAME_BYTES),
     seal: content => seal(key, content),
     open: sealed => open(key, sealed, name).toString('utf8'),
     openBytes: sealed => open(key, sealed, name),

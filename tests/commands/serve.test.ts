@@ -11,7 +11,7 @@ import {
   spawnServer,
 } from '#tests/support/gateway/serve-process.ts'
 import { least, msOf } from '#tests/support/least.ts'
-import { SECRET } from '#tests/support/secret.ts'
+import { box, SECRET } from '#tests/support/secret.ts'
 import { type TestDatabase, testDatabase } from '#tests/support/stores/database.ts'
 import {
   eventStream,
@@ -263,6 +263,19 @@ describe('one process', () => {
       expect(metrics).not.toContain(secret)
       expect(refused.text()).not.toContain(secret)
     }
+  })
+
+  test("wraps another vendor's signatures in the name of its deployment, so that a gateway in front takes none for its own", async () => {
+    const details = [{ type: 'reasoning.text', text: 'hm', signature: 'S' }]
+    const message = { role: 'assistant', content: 'hi', reasoning: 'hm', reasoning_details: details }
+    answer = () => Response.json({ id: 'x', choices: [{ index: 0, message, finish_reason: 'stop' }] })
+    const response = await fetch(`${server.apiUrl}/v1/messages`, {
+      method: 'POST',
+      headers: { 'x-api-key': key, 'content-type': 'application/json' },
+      body: JSON.stringify({ model: 'm', max_tokens: 100, messages: [{ role: 'user', content: 'hi' }] }),
+    })
+    const [, signature = ''] = /"signature":"([^"]+)"/.exec(await response.text()) ?? []
+    expect(Buffer.from(signature, 'base64').toString()).toStartWith(`tollgate.${box.deployment}.1.`)
   })
 
   test('answers health, readiness and metrics on the ops listener, and nothing of it on the API host', async () => {

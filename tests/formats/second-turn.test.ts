@@ -1,8 +1,8 @@
-import { describe, expect, test } from 'bun:test'
+import { afterEach, describe, expect, test } from 'bun:test'
 import { decodeContext, replyContext, USUAL_HABITS } from '#tests/transcripts/conversion.ts'
 import { lowerRequest } from '@/formats/lowering/lowering.ts'
 import { CODECS } from '@/formats/registry.ts'
-import { carriesWrappedSignature } from '@/formats/signatures/signature.ts'
+import { carriesWrappedSignature, wrapInNameOf } from '@/formats/signatures/signature.ts'
 import { FORMATS, type Format } from '@/generation/format.ts'
 import { asArray, asObject, type JsonObject } from '@/json/json.ts'
 import { CALLERS, UPSTREAMS } from './callers.ts'
@@ -96,12 +96,18 @@ const GIVEN_BACK: Record<Format, (body: JsonObject) => unknown[]> = {
   'gemini-generate-content': ({ contents }) => asArray(asObject(asArray(contents)[1])?.['parts']),
 }
 
-function secondTurn(upstream: Format, caller: Format, body = ANSWERS[upstream]): unknown[] {
+/** @param pass what becomes of the caller's second request on its way */
+function secondTurn(
+  upstream: Format,
+  caller: Format,
+  body = ANSWERS[upstream],
+  pass = (request: JsonObject) => request,
+): unknown[] {
   const { first, second } = CALLERS[caller]
   const context = { ...decodeContext(upstream), vendor: UPSTREAMS[upstream].vendor }
   const answer = CODECS[upstream].decodeResponse(body, context)
   const reply = CODECS[caller].encodeResponse(answer, replyContext(caller, first))
-  const request = CODECS[caller].decodeRequest(second(reply), { model: 'm', stream: false })
+  const request = CODECS[caller].decodeRequest(pass(second(reply)), { model: 'm', stream: false })
   const lowered = lowerRequest(request, CODECS[upstream], UPSTREAMS[upstream], USUAL_HABITS)
   return GIVEN_BACK[upstream](JSON.parse(JSON.stringify(lowered.body)))
 }
@@ -223,4 +229,20 @@ test("another vendor's sources, shown to a caller of Messages, are not brought t
     content: [{ type: 'text', text: 'hello' }],
   })
   expect(lowered.losses).toContainEqual({ field: 'citations', name: undefined })
+})
+
+describe('a gateway in front of this one, which speaks the format of its callers with it', () => {
+  afterEach(() => wrapInNameOf(undefined))
+
+  const ways = FORMATS.flatMap(upstream => others(upstream).map(caller => ({ upstream, caller })))
+  test.each(ways)('hands on what goes back to $upstream through $caller', ({ upstream, caller }) => {
+    wrapInNameOf('behind01')
+    const back = secondTurn(upstream, caller, ANSWERS[upstream], request => {
+      wrapInNameOf('before01')
+      expect(carriesWrappedSignature(Buffer.from(JSON.stringify(request)))).toBe(false)
+      wrapInNameOf('behind01')
+      return request
+    })
+    expect(JSON.stringify(back)).toContain('"S2')
+  })
 })

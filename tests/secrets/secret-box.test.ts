@@ -40,3 +40,9 @@ test('gives each purpose a key of its own', () => {
   expect(deriveKey('s', 'sessions')).not.toEqual(deriveKey('s', 'secret box'))
   expect(deriveKey('s', 'sessions')).toEqual(deriveKey('s', 'sessions'))
 })
+
+test('tells deployments apart by names that fit any text, the same with each start', () => {
+  expect(secretBox('a secret of more than thirty-two bytes').deployment).toBe(box.deployment)
+  expect(secretBox('another secret of more than 32 bytes').deployment).not.toBe(box.deployment)
+  expect(box.deployment).toMatch(/^[\w-]{8}$/)
+})

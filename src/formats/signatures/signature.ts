@@ -5,15 +5,30 @@ import { indexOfMark } from '@/json/mark.ts'
 import type { Outline } from '@/json/outline.ts'
 
 /**
- * A signature on its way through a format that is not its own: `tollgate.1.<format>.<vendor>.<payload>` in base64url,
- * so that it fits every opaque field (Gemini's must be base64) and is recognised when the caller sends it back.
+ * A signature on its way through a format that is not its own: `tollgate.<deployment>.1.<format>.<vendor>.<payload>` in
+ * base64, so that it fits every opaque field (Gemini's must be base64) and is recognised when the caller sends it back.
+ * What another deployment wrapped, whose upstream we call or who calls us, is as opaque as any vendor's signature.
  */
-const PREFIX = 'tollgate.1.'
+const MAKER = 'tollgate.'
+
+let ours = marksOf(undefined)
+
+/** Tells in whose name this process wraps, before it wraps anything: what goes by another name is left as it is. */
+export function wrapInNameOf(deployment: string | undefined): void {
+  ours = marksOf(deployment)
+}
+
+function marksOf(deployment: string | undefined) {
+  const start = deployment === undefined ? MAKER : `${MAKER}${deployment}.`
+  // Three bytes are four characters, whatever follows them.
+  const bytes = Buffer.from(Buffer.from(start.slice(0, start.length - (start.length % 3))).toString('base64'))
+  return { signature: `${start}1.`, thoughts: `${start}2.`, text: bytes.toString(), bytes }
+}
 
 /** The signature as the value of a caller's opaque field; its own value where the caller's format made it. */
 export function wrapSignature(signature: Signature, callerFormat: Format): string {
   if (signature.format === callerFormat && signature.vendor === undefined) return signature.value
-  const plain = `${PREFIX}${FORMATS.indexOf(signature.format)}.${encodeVendor(signature.vendor ?? '')}.${signature.value}`
+  const plain = `${ours.signature}${FORMATS.indexOf(signature.format)}.${encodeVendor(signature.vendor ?? '')}.${signature.value}`
   return Buffer.from(plain, 'utf8').toString('base64')
 }
 
@@ -22,21 +37,34 @@ function encodeVendor(vendor: string): string {
   return encodeURIComponent(vendor).replaceAll('.', '%2E')
 }
 
-/** The start of every wrapped signature, compared before anything is decoded. */
-const MARK = Buffer.from(PREFIX, 'utf8').toString('base64').slice(0, 12)
-const MARK_BYTES = Buffer.from(MARK)
+/** Undefined where a caller made it up. */
+function decodeVendor(encoded: string): string | undefined {
+  try {
+    return decodeURIComponent(encoded)
+  } catch {
+    return undefined
+  }
+}
 
 /** Reads an opaque field that a caller sent back: a wrapped signature, or one of the caller's own format. */
 export function unwrapSignature(value: string, callerFormat: Format): Signature {
   const own: Signature = { format: callerFormat, vendor: undefined, value }
-  if (!value.startsWith(MARK)) return own
-  const plain = Buffer.from(value, 'base64').toString('utf8')
-  if (!plain.startsWith(PREFIX)) return own
-  const [index = '', vendor = ''] = plain.slice(PREFIX.length).split('.', 2)
+  const wrapped = unwrap(value, ours.signature)
+  if (wrapped === undefined) return own
+  const [index = '', encoded = ''] = wrapped.split('.', 2)
   const format = FORMATS[Number(index)]
-  if (format === undefined) return own
-  const payload = plain.slice(PREFIX.length + index.length + 1 + vendor.length + 1)
-  return { format, vendor: vendor === '' ? undefined : decodeURIComponent(vendor), value: payload }
+  const vendor = decodeVendor(encoded)
+  if (format === undefined || vendor === undefined) return own
+  const payload = wrapped.slice(index.length + 1 + encoded.length + 1)
+  return { format, vendor: vendor === '' ? undefined : vendor, value: payload }
+}
+
+/** What stands behind a prefix of ours in an opaque field; undefined where it holds something else. */
+function unwrap(value: string, prefix: string): string | undefined {
+  // Compared before anything is decoded.
+  if (!value.startsWith(ours.text)) return undefined
+  const plain = Buffer.from(value, 'base64').toString('utf8')
+  return plain.startsWith(prefix) ? plain.slice(prefix.length) : undefined
 }
 
 /**
@@ -53,28 +81,26 @@ export function signatureFor(
 }
 
 /**
- * Whether a body holds a wrapped signature, so that it may not be handed on as it is. Looks at bytes only; where there is
+ * Whether a body holds a signature that we wrapped, so that it may not be handed on as it is. Looks at bytes only; where there is
  * an outline of them, not at what stands within long strings, since a signature is the whole of its string.
  */
 export function carriesWrappedSignature(body: Uint8Array, outline?: Outline): boolean {
-  return outline?.mentions(MARK_BYTES) ?? indexOfMark(body, MARK_BYTES) >= 0
+  return outline?.mentions(ours.bytes) ?? indexOfMark(body, ours.bytes) >= 0
 }
 
-/** The same for whole thoughts, where a caller brings signatures back but not what they sign: a JSON list. */
-const THOUGHTS_PREFIX = 'tollgate.2.'
-
-/** Thoughts, signed by another vendor, as the value of an opaque field. Unsigned ones are of no use to anybody. */
+/**
+ * Thoughts, signed by another vendor, as the value of an opaque field, where a caller brings signatures back but not what
+ * they sign: a JSON list. Unsigned ones are of no use to anybody.
+ */
 export function wrapThoughts(thoughts: readonly ReasoningPart[]): string {
   const list = thoughts.map(({ texts, raw, redacted, signature }) => ({ texts, raw, redacted, signature }))
-  return Buffer.from(`${THOUGHTS_PREFIX}${JSON.stringify(list)}`, 'utf8').toString('base64')
+  return Buffer.from(`${ours.thoughts}${JSON.stringify(list)}`, 'utf8').toString('base64')
 }
 
 /** The thoughts in an opaque field that a caller sent back; undefined where it holds something else. */
 export function unwrapThoughts(value: string): ReasoningPart[] | undefined {
-  if (!value.startsWith(MARK)) return undefined
-  const plain = Buffer.from(value, 'base64').toString('utf8')
-  if (!plain.startsWith(THOUGHTS_PREFIX)) return undefined
-  const list = parseList(plain.slice(THOUGHTS_PREFIX.length))
+  const wrapped = unwrap(value, ours.thoughts)
+  const list = wrapped === undefined ? undefined : parseList(wrapped)
   return list?.flatMap(item => readThought(item) ?? [])
 }
 

@@ -1,12 +1,15 @@
-import { describe, expect, test } from 'bun:test'
+import { afterEach, describe, expect, test } from 'bun:test'
 import {
   carriesWrappedSignature,
   signatureFor,
   unwrapSignature,
   unwrapThoughts,
+  wrapInNameOf,
   wrapSignature,
+  wrapThoughts,
 } from '@/formats/signatures/signature.ts'
 import { FORMATS } from '@/generation/format.ts'
+import { reasoningPart } from '@/generation/part.ts'
 
 const VENDORS = ['anthropic', 'api.anthropic.com', '127.0.0.1:8080', 'ein Anbieter/ü.%2E', undefined]
 
@@ -36,6 +39,45 @@ describe('a signature in a foreign format', () => {
     )
     expect(carriesWrappedSignature(Buffer.from(`{"encrypted_content":"${value}"}`))).toBe(true)
     expect(carriesWrappedSignature(Buffer.from('{"encrypted_content":"gAAAAAB"}'))).toBe(false)
+  })
+})
+
+describe('what another gateway wrapped', () => {
+  afterEach(() => wrapInNameOf(undefined))
+
+  const signature = { format: 'anthropic-messages', vendor: 'api.anthropic.com', value: 's' } as const
+  const wrappedBy = (name: string) => {
+    wrapInNameOf(name)
+    return {
+      name,
+      signature: wrapSignature(signature, 'openai-responses'),
+      thoughts: wrapThoughts([reasoningPart({ signature })]),
+    }
+  }
+
+  test('is as opaque as what a vendor signs, and handed on as it is', () => {
+    const other = wrappedBy('Other_01')
+    const own = wrappedBy('Own-0001')
+    expect(carriesWrappedSignature(Buffer.from(JSON.stringify(other)))).toBe(false)
+    expect(unwrapThoughts(other.thoughts)).toBeUndefined()
+    expect(unwrapSignature(other.signature, 'openai-responses')).toEqual({
+      format: 'openai-responses',
+      vendor: undefined,
+      value: other.signature,
+    })
+    for (const value of [own.signature, own.thoughts])
+      expect(carriesWrappedSignature(Buffer.from(`["${value}"]`))).toBe(true)
+    expect(unwrapSignature(own.signature, 'openai-responses')).toEqual(signature)
+    expect(unwrapThoughts(own.thoughts)).toEqual([reasoningPart({ signature })])
+  })
+})
+
+test('a vendor that a caller made up is no fault of the gateway', () => {
+  const value = Buffer.from('tollgate.1.2.%E0.s').toString('base64')
+  expect(unwrapSignature(value, 'gemini-generate-content')).toEqual({
+    format: 'gemini-generate-content',
+    vendor: undefined,
+    value,
   })
 })
 
