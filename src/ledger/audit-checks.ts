@@ -1,3 +1,5 @@
+import definitions from '@/db/definitions.json'
+import { DEFINITIONS } from '@/db/definitions.ts'
 import type { Extras } from '@/generation/extras.ts'
 import type { Rates, TokenRateName } from '@/generation/rates.ts'
 import type { Usage } from '@/generation/usage.ts'
@@ -254,11 +256,11 @@ export const CHECKS: readonly Check[] = [
         on h.account_id = a.account_id
       where a.pending <> coalesce(h.amount, 0)
       union all
-      select k.account_id, abs(b.pending - coalesce(h.amount, 0)),
-        format('key %s: pending %s, holds %s', b.key_id, ${money('b.pending')}, ${money('coalesce(h.amount, 0)')})
-      from key_budget b join api_key k on k.id = b.key_id join audited a on a.account_id = k.account_id
-      left join (select key_id, sum(amount) as amount from hold where budgeted group by key_id) h on h.key_id = b.key_id
-      where b.pending <> coalesce(h.amount, 0)`,
+      select k.account_id, abs(coalesce(b.pending, 0) - coalesce(h.amount, 0)),
+        format('key %s: pending %s, holds %s', k.id, ${money('coalesce(b.pending, 0)')}, ${money('coalesce(h.amount, 0)')})
+      from api_key k join audited a on a.account_id = k.account_id left join key_budget b on b.key_id = k.id
+      left join (select key_id, sum(amount) as amount from hold where budgeted group by key_id) h on h.key_id = k.id
+      where coalesce(b.pending, 0) <> coalesce(h.amount, 0)`,
   },
   {
     name: 'key_budgets',
@@ -270,7 +272,17 @@ export const CHECKS: readonly Check[] = [
       from key_budget b join api_key k on k.id = b.key_id join audited a on a.account_id = k.account_id
       left join lateral (select -sum(e.amount) as cost from entry e
         where e.budget_key_id = b.key_id and e.seq > b.since_seq) e on true
-      where b.spent <> b.unexplained + coalesce(e.cost, 0)`,
+      where b.spent <> b.unexplained + coalesce(e.cost, 0)
+      union all
+      select k.account_id, null, format('key %s: charges count in its cap, and what it has spent is not there', k.id)
+      from api_key k join audited a on a.account_id = k.account_id
+      where k.cap_nano is not null and not exists (select from key_budget b where b.key_id = k.id)
+        -- A correction counts in whatever cap there may be.
+        and exists (select from entry e where e.budget_key_id = k.id and e.kind = 'usage')
+      union all
+      select k.account_id, null, format('key %s: the %s in which it has spent begins at %s', k.id, b.period, b.period_start)
+      from key_budget b join api_key k on k.id = b.key_id join audited a on a.account_id = k.account_id
+      where b.period_start > clock_timestamp() or b.period_start <> ledger_period_start(b.period, b.period_start)`,
   },
   {
     name: 'orphan_holds',
@@ -286,6 +298,18 @@ export const CHECKS: readonly Check[] = [
         or (h.opened_at < now() - interval '1 minute' and case when h.owner = ledger_job_owner()
           then not exists (select from video_job j where j.id = h.id and j.account_id = h.account_id and j.money = 'held')
           else coalesce(p.seen, '-infinity') < now() - interval '1 minute' end)`,
+  },
+  {
+    name: 'job_holds',
+    title: 'every job whose money is set aside has its hold',
+    about: 'account',
+    // Who looks at a job may be about to close it. One that was stored when its process had been taken for dead has none.
+    query: `
+      select j.account_id, null::numeric as difference,
+        format('video %s of account %s: nothing is set aside for it', j.id, j.account_id) as text
+      from video_job j join audited a on a.account_id = j.account_id
+      where j.money = 'held' and coalesce(j.leased_until, j.created_at) < now() - interval '2 seconds'
+        and not exists (select from hold h where h.id = j.id and h.account_id = j.account_id and h.owner = ledger_job_owner())`,
   },
   {
     name: 'refused_settlements',
@@ -510,7 +534,8 @@ export const CHECKS: readonly Check[] = [
   },
   {
     name: 'schema',
-    title: 'partitions, triggers, constraints and functions are there, and in force',
+    title:
+      'partitions are there, and columns, constraints, triggers and functions are in force as the migrations made them',
     about: 'ledger',
     query: `
       select null::bigint as account_id, null::numeric as difference,
@@ -520,42 +545,14 @@ export const CHECKS: readonly Check[] = [
       from generate_series(date_trunc('month', now() at time zone 'UTC'), now() at time zone 'UTC' + interval '1 month', '1 month') month
       where to_regclass('entry_' || to_char(month, 'YYYY_MM')) is null
       union all
-      select null, null, format('trigger %s of %s is missing or disabled', wanted.trigger, wanted.relation)
-      from (
-        select 'entry'::regclass as relation, unnest(array['entry_append_only', 'entry_no_truncate']) as trigger
-        union all
-        select i.inhrelid::regclass, unnest(array['entry_append_only', 'entry_no_truncate'])
-          from pg_inherits i where i.inhparent = 'entry'::regclass
-        union all
-        select 'wallet'::regclass, unnest(array['wallet_explained', 'wallet_starts_empty', 'wallet_kept', 'wallet_no_truncate'])
-        union all
-        values ('price_version'::regclass, 'price_version_append_only'), ('exchange'::regclass, 'exchange_usage')
-      ) wanted
-      where not exists (select from pg_trigger t
-        where t.tgrelid = wanted.relation and t.tgname = wanted.trigger and t.tgenabled in ('O', 'A'))
+      select null, null, format('%s is missing, switched off or not as the migrations made it', wanted.what)
+      from jsonb_each_text('${JSON.stringify(definitions)}') wanted(what, digest)
+      where (wanted.what, wanted.digest) not in (${DEFINITIONS})
       union all
-      select null, null, format('constraint %s of %s is missing or not valid', wanted.name, wanted.relation)
-      from (values ('wallet', 'wallet_pkey'), ('wallet', 'wallet_monotone'), ('wallet', 'wallet_overdraft'), ('wallet', 'wallet_pending'),
-        ('hold', 'hold_pkey'), ('hold', 'hold_amount'), ('hold', 'hold_id'), ('hold', 'hold_progress'),
-        ('entry', 'entry_id_kind_pk'), ('entry', 'entry_id'), ('entry', 'entry_kind'), ('entry', 'entry_sign'), ('entry', 'entry_cost'),
-        ('entry', 'entry_reason'), ('entry', 'entry_ref'), ('ledger_grant', 'ledger_grant_entry_id_entry_kind_pk'),
-        ('ledger_grant', 'ledger_grant_amount'), ('ledger_grant', 'ledger_grant_kind'),
-        ('ledger_grant', 'ledger_grant_entry_id_entry_kind_entry_id_kind_fk'), ('redeem_code', 'redeem_code_pkey'),
-        ('redeem_code', 'redeem_code_amount'), ('redeem_code', 'redeem_code_hash_length'), ('redeem_code', 'redeem_code_uses'),
-        ('redemption', 'redemption_code_hash_account_id_pk'), ('key_budget', 'key_budget_pkey'), ('key_budget', 'key_budget_counters'),
-        ('price_version', 'price_version_pkey'), ('price_version', 'price_version_rates'), ('price_version', 'price_version_source'),
-        ('idempotency', 'idempotency_scope_key_pk')) wanted(relation, name)
-      where not exists (select from pg_constraint c
-        where c.conrelid = wanted.relation::regclass and c.conname = wanted.name and c.convalidated)
-      union all
-      select null, null, format('function %s is missing', wanted.name)
-      from unnest(array['ledger_append', 'ledger_check_wallet', 'ledger_close', 'ledger_create_codes',
-        'ledger_entrust', 'ledger_expire', 'ledger_first_id', 'ledger_heartbeat', 'ledger_hold', 'ledger_hold_batch',
-        'ledger_hold_many', 'ledger_job_owner', 'ledger_leave', 'ledger_lock_wallet', 'ledger_make_partitions',
-        'ledger_new_id', 'ledger_open_account', 'ledger_period_end', 'ledger_period_start', 'ledger_post',
-        'ledger_priority', 'ledger_progress', 'ledger_reap', 'ledger_redeem', 'ledger_refuse_change',
-        'ledger_register', 'ledger_roll_up', 'ledger_settle', 'ledger_settle_batch', 'ledger_total_months',
-        'usage_add_up', 'usage_correct', 'usage_of']) wanted(name)
-      where not exists (select from pg_proc p where p.proname = wanted.name)`,
+      select null, null, format('trigger %s of %s is missing, switched off or not that of entry', t.tgname, i.inhrelid::regclass)
+      from pg_inherits i join pg_trigger t on t.tgrelid = i.inhparent
+      where i.inhparent = 'entry'::regclass and not t.tgisinternal and not exists (select from pg_trigger own
+        where own.tgrelid = i.inhrelid and own.tgname = t.tgname and own.tgenabled in ('O', 'A')
+          and replace(pg_get_triggerdef(own.oid), i.inhrelid::regclass::text, 'entry') = pg_get_triggerdef(t.oid))`,
   },
 ]

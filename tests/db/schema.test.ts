@@ -3,6 +3,8 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { generateDrizzleJson, generateMigration } from 'drizzle-kit/api'
 import { fileDatabase } from '#tests/support/stores/file-database.ts'
+import { expectGolden, pretty } from '#tests/transcripts/golden.ts'
+import { DEFINITIONS } from '@/db/definitions.ts'
 import * as schema from '@/db/schema.ts'
 import { exchange } from '@/db/schema.ts'
 import { sqlErrorOf } from '@/db/sql-error.ts'
@@ -17,6 +19,14 @@ test('drizzle/ holds a migration for everything in schema.ts (else: bun run db:g
   const migrated = JSON.parse(readFileSync(join(folder, `meta/${number}_snapshot.json`), 'utf8'))
   const written = generateDrizzleJson({ ...schema }, migrated.id, undefined, 'snake_case')
   expect(await generateMigration(migrated, written)).toEqual([])
+})
+
+test('src/db/definitions.json is what the migrations make (else: UPDATE_GOLDENS=1 bun test tests/db/schema.test.ts)', async () => {
+  const made = await database.sql.unsafe<{ what: string; digest: string }[]>(
+    `${DEFINITIONS} order by what collate "C"`,
+  )
+  const path = join(import.meta.dir, '../../src/db/definitions.json')
+  expectGolden(path, pretty(Object.fromEntries(made.map(({ what, digest }) => [what, digest]))))
 })
 
 describe('the database itself refuses', () => {

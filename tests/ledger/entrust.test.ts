@@ -30,10 +30,13 @@ async function entrustedHold(payer: Payer, { hasJob, deadline }: { hasJob: boole
   return request
 }
 
-async function orphans(payer: Payer): Promise<number | undefined> {
+async function orphans(payer: Payer, check = 'orphan_holds'): Promise<number | undefined> {
   const report = await audit(url, { accountId: payer.accountId })
-  return report.checks.find(({ name }) => name === 'orphan_holds')?.count
+  return report.checks.find(({ name }) => name === check)?.count
 }
+
+/** Jobs that say they have money set aside, and have none. */
+const pennilessJobs = (payer: Payer) => orphans(payer, 'job_holds')
 
 const pendingOf = async ({ accountId }: Payer) => (await store.balance(accountId))?.pendingNano
 
@@ -62,6 +65,31 @@ test.each([
   expect(await orphans(payer)).toBe(1)
   await ledger.void({ ...payer, id: request.id })
   expect(await orphans(payer)).toBe(0)
+})
+
+test.each([
+  ['was given back', (request: HoldRequest) => ledger.void(request)],
+  ['is gone', (request: HoldRequest) => sql`delete from hold where id = ${request.id}`],
+  [
+    'is in the hands of a process',
+    ({ id }: HoldRequest) =>
+      sql`update hold set owner = (select max(id::text)::uuid from process) where id = ${id}`,
+  ],
+])('the audit tells of a job whose money %s, once nobody looks at it', async (_, lose) => {
+  const payer = await fixture.payer(100n)
+  const request = await entrustedHold(payer, { hasJob: true, deadline: '2100-01-01' })
+  const leaseFor = (time: string) =>
+    sql`update video_job set leased_until = now() + ${time}::text::interval where id = ${request.id}`
+  await leaseFor('-3 seconds')
+  expect(await pennilessJobs(payer)).toBe(0)
+  await lose(request)
+  expect(await pennilessJobs(payer)).toBe(1)
+  await leaseFor('1 minute')
+  expect(await pennilessJobs(payer)).toBe(0)
+  await sql`update video_job set leased_until = null, created_at = now() - interval '3 seconds' where id = ${request.id}`
+  expect(await pennilessJobs(payer)).toBe(1)
+  await sql`update video_job set money = 'released' where id = ${request.id}`
+  expect(await pennilessJobs(payer)).toBe(0)
 })
 
 test('a hold is entrusted to no job of another account', async () => {
