@@ -47,6 +47,8 @@ export async function readAnswer(response: Response, patience: Patience): Promis
   const answer = new AnswerBytes()
   const giveUp = () => attempt.abort(stalled())
   let deadline = deadlines.after(idleMs, giveUp)
+  let waitMs = idleMs
+  let wasFinished = false
   try {
     const declared = Number(response.headers.get('content-length') ?? Number.NaN)
     // What is compressed, though nobody asked for that, may be of any length.
@@ -55,8 +57,13 @@ export async function readAnswer(response: Response, patience: Patience): Promis
     for await (const chunk of response.body ?? []) {
       answer.add(chunk)
       listener?.hear(chunk)
+      const isFinished = listener?.finished === true
+      const nextMs = listener?.isConclusive === true ? Math.min(idleMs, LAST_WORDS_MS) : idleMs
+      // What comes behind the end buys no time.
+      if (wasFinished && isFinished && nextMs === waitMs) continue
+      wasFinished = isFinished
+      waitMs = nextMs
       deadlines.cancel(deadline)
-      const waitMs = listener?.isConclusive === true ? Math.min(idleMs, LAST_WORDS_MS) : idleMs
       deadline = deadlines.after(waitMs, giveUp)
     }
     return answer.whole()

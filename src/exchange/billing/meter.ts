@@ -9,6 +9,8 @@ export class Meter {
   output = false
   /** True once the answer came to its end by the format's own mark: that of each candidate, where there are several. */
   finished = false
+  /** How many ends there were: one of each candidate, where there are several. */
+  endings = 0
   /** The error the answer ended in; nothing follows it. */
   error: GatewayError | undefined
   /** True when the error is that the upstream closed before the end of the answer. */
@@ -91,6 +93,7 @@ export class Meter {
         if (event.candidate === 0) this.#isWriting = false
         else this.#othersWriting?.delete(event.candidate)
         this.finished = !this.#isWriting && (this.#othersWriting?.size ?? 0) === 0
+        this.endings += 1
         this.output = true
         return
       case 'text-start':

@@ -95,6 +95,7 @@ export class EventsPipeline implements OperationPipeline {
       this.#reported = this.#reported === undefined || sum === undefined ? used : sum(this.#reported, used)
     }
     this.meter.finished = true
+    this.meter.endings += 1
   }
 }
 

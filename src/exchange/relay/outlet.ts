@@ -1,6 +1,7 @@
 import type { Clock } from '@/clock/clock.ts'
 import { asGatewayError, GatewayError } from '@/errors/gateway-error.ts'
 import { LAST_WORDS_MS, stalled } from '@/exchange/attempt/answer-body.ts'
+import type { Meter } from '@/exchange/billing/meter.ts'
 import { clientClosed } from '@/exchange/interruption.ts'
 import { type CallerOutput, CallerStream, hasRoom, writeTo } from './caller-stream.ts'
 import { drain } from './drain.ts'
@@ -57,7 +58,11 @@ export class Outlet {
   readonly #startedAt: number
   #announce: () => void = () => {}
   #events: AnswerEvents | undefined
-  #concluded = false
+  /** When all that the answer costs was known. */
+  #concludedAt: number | undefined
+  /** How many ends of candidates the last tick knew, and when the last of them came. */
+  #endings = 0
+  #endedAt = 0
   #isOpen = false
   /** When output of an attempt was let through; undefined: none was. */
   #firstOutputAt: number | undefined
@@ -131,7 +136,8 @@ export class Outlet {
     events: AnswerEvents,
   ): Promise<void> {
     this.#events = events
-    this.#concluded = false
+    this.#concludedAt = undefined
+    this.#endings = 0
     this.#pipeline = pipeline
     this.#idleMs = idleMs
     this.#lastRead = this.#options.clock.elapsed()
@@ -242,20 +248,25 @@ export class Outlet {
     if (!hasRoom(this.#output)) {
       // The caller reads slowly, so the upstream is not being read, and its silence means nothing.
       this.#lastRead = now
+      this.#endedAt = now
       if (now - this.#lastWrite >= READER_STALL_MS) this.abandon()
       return
     }
     if (keepalive !== undefined && this.#isOpen && now - this.#lastWrite >= KEEPALIVE_MS)
       this.#write(keepalive)
-    this.#endSilence(now - this.#lastRead)
+    const meter = this.#pipeline?.meter
+    if (meter?.finished === true) this.#endFinished(meter, now)
+    else if (meter !== undefined && now - this.#lastRead >= this.#idleMs) this.#cancel(stalled())
   }
 
-  /** Ends an answer whose upstream is silent: in an error, unless it was finished and only its connection stays open. */
-  #endSilence(silentMs: number): void {
-    const meter = this.#pipeline?.meter
-    if (meter === undefined || silentMs < Math.min(this.#idleMs, LAST_WORDS_MS)) return
-    if (meter.isConclusive) this.#cancel()
-    else if (silentMs >= this.#idleMs) this.#cancel(meter.finished ? undefined : stalled())
+  /** Ends an answer that has come to its end, but whose connection stays open. Whatever still comes over it buys no time. */
+  #endFinished(meter: Meter, now: number): void {
+    if (meter.endings !== this.#endings) {
+      this.#endings = meter.endings
+      this.#endedAt = this.#lastRead
+    }
+    const patienceMs = meter.isConclusive ? Math.min(this.#idleMs, LAST_WORDS_MS) : this.#idleMs
+    if (now - Math.max(this.#endedAt, this.#concludedAt ?? 0) >= patienceMs) this.#cancel()
   }
 
   /** Takes what a pipeline writes. */
@@ -280,8 +291,8 @@ export class Outlet {
     const { meter } = pipeline
     if (meter.error !== undefined || pipeline.done) this.#cancel()
     else if (!this.committed && (meter.output || this.#heldBytes > MAX_HELD_BYTES)) this.#commit()
-    if (this.#concluded || !meter.isConclusive) return
-    this.#concluded = true
+    if (this.#concludedAt !== undefined || !meter.isConclusive) return
+    this.#concludedAt = this.#lastRead
     this.#events?.onConclusion()
   }
 

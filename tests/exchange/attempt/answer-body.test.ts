@@ -103,6 +103,13 @@ describe.each(FORMATS)('an answer of %s that comes as events, though nobody aske
     expect(clock.elapsed() - begun).toBeGreaterThanOrEqual(5000)
   })
 
+  test('is whole then as well if comments still come over it', async () => {
+    const { answer, clock } = reading([text, ...Array(100).fill(': waiting\n\n')], 1000, {}, listener())
+    const begun = clock.elapsed()
+    expect(Buffer.from(await answer).toString()).toStartWith(text)
+    expect(clock.elapsed() - begun).toBeLessThan(7000)
+  })
+
   test.each([
     ['behind its end is whole', text.length, undefined],
     ['before it is none', text.length >> 1, 'closed the connection before its answer was complete'],
@@ -131,6 +138,19 @@ describe.each(FORMATS)('an answer of %s that comes as events, though nobody aske
     attempt.abort(clientClosed())
     await expect(answer).rejects.toThrow()
   })
+})
+
+test('an answer in events that tells no usage is whole after idle_ms, though comments still come', async () => {
+  const codec = CODECS['openai-chat-completions']
+  const listener = answerListener({
+    preparation: { codec, decodeContext: { vendor: 'v', newId: () => 'id' } },
+  })
+  const text =
+    'data: {"choices":[{"index":0,"delta":{"content":"hi"},"finish_reason":"stop"}]}\n\ndata: [DONE]\n\n'
+  const { answer, clock } = reading([text, ...Array(100).fill(': waiting\n\n')], 50_000, {}, listener)
+  const begun = clock.elapsed()
+  expect(Buffer.from(await answer).toString()).toStartWith(text)
+  expect(clock.elapsed() - begun).toBeLessThan(250_000)
 })
 
 /** An upstream whose error body says this and then stalls. */

@@ -1,20 +1,28 @@
 import { describe, expect, test } from 'bun:test'
 import { least, msOf } from '#tests/support/least.ts'
+import { type ManualClock, manualClock } from '#tests/support/manual-clock.ts'
 import { fedStream } from '#tests/support/upstreams/upstream.ts'
-import { systemClock } from '@/clock/clock.ts'
+import { type Clock, systemClock } from '@/clock/clock.ts'
 import { GatewayError } from '@/errors/gateway-error.ts'
 import { Outlet } from '@/exchange/relay/outlet.ts'
 import { PassthroughPipeline } from '@/exchange/relay/passthrough-pipeline.ts'
 import { CODECS } from '@/formats/registry.ts'
+import type { Format } from '@/generation/format.ts'
 
 const DELTA = `data: {"choices":[{"index":0,"delta":{"content":"${'x'.repeat(400)}"}}]}\n\n`
 const FINISH = 'data: {"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}\n\n'
 const USAGE = 'data: {"choices":[],"usage":{"prompt_tokens":7,"completion_tokens":50,"total_tokens":57}}\n\n'
 const DONE = 'data: [DONE]\n\n'
 
+interface Given {
+  tellsAtEnd?: boolean | undefined
+  clock?: Clock | undefined
+  format?: Format | undefined
+}
+
 /** An answer's way to its caller. */
-function way({ tellsAtEnd = true } = {}) {
-  const codec = CODECS['openai-chat-completions']
+function way({ tellsAtEnd = true, clock = systemClock, format = 'openai-chat-completions' }: Given = {}) {
+  const codec = CODECS[format]
   const pipeline = new PassthroughPipeline({
     codec,
     decoder: codec.createStreamDecoder({ vendor: 'openai', newId: () => 'id' }),
@@ -25,7 +33,7 @@ function way({ tellsAtEnd = true } = {}) {
     framer: undefined,
   })
   const outlet = new Outlet({
-    clock: systemClock,
+    clock,
     keepalive: new Uint8Array(),
     encodeError: () => new Uint8Array(),
     breakAfterError: false,
@@ -39,14 +47,23 @@ function way({ tellsAtEnd = true } = {}) {
 }
 
 /** An answer of which the caller has read the first event. */
-async function running() {
-  const { outlet, pipe, ...told } = way()
+async function running(clock?: Clock, format?: Format, first = DELTA) {
+  const { outlet, pipe, ...told } = way({ clock, format })
   const upstream = fedStream()
   const ended = pipe(upstream.stream)
   const reader = outlet.readable.getReader()
-  upstream.write(DELTA)
+  upstream.write(first)
   await reader.read()
   return { outlet, upstream, reader, ended, ...told }
+}
+
+/** One chunk of Gemini's, with one candidate. */
+function gemini(
+  { index = 0, text = '', ...end }: { index?: number; text?: string; finishReason?: string },
+  more = {},
+) {
+  const candidate = { index, content: { role: 'model', parts: [{ text }] }, ...end }
+  return `data: ${JSON.stringify({ candidates: [candidate], ...more })}\n\n`
 }
 
 /** An upstream that is asked for its events one by one: these, then as many as anybody wants, or the end. */
@@ -95,6 +112,57 @@ test('what is stopped before its first attempt, or between two, has none', async
   outlet.stop(revoked)
   const { signal } = outlet.beginAttempt()
   expect(signal.reason).toBe(revoked)
+})
+
+describe('an upstream that goes on behind the end of its answer', () => {
+  /** So many seconds of an upstream that sends this once a second; the caller reads all of it. */
+  async function goOn(
+    one: Awaited<ReturnType<typeof running>>,
+    clock: ManualClock,
+    seconds: number,
+    said: string,
+  ) {
+    for (let second = 0; second < seconds; second += 1) {
+      one.upstream.write(said)
+      await one.reader.read()
+      clock.advance(1000)
+      one.outlet.tick(clock.elapsed())
+    }
+  }
+
+  test.each([
+    ['its usage known', 5, USAGE],
+    ['no usage told', 60, ''],
+  ])('has as long from there as one that is silent: %s', async (_, seconds, usage) => {
+    const clock = manualClock()
+    const one = await running(clock)
+    one.upstream.write(FINISH + usage + DONE)
+    await one.reader.read()
+    await goOn(one, clock, seconds - 1, ': waiting\n\n')
+    expect(one.ending.aborted).toBe(false)
+    await goOn(one, clock, 1, ': waiting\n\n')
+    expect(one.ending.aborted).toBe(true)
+    await one.ended
+    expect((await one.reader.read()).done).toBe(true)
+    expect(one.meter).toMatchObject({ finished: true, error: undefined })
+  })
+
+  test('has as long again from where its usage comes, and from each end of another candidate', async () => {
+    const clock = manualClock()
+    const one = await running(clock, 'gemini-generate-content', gemini({ text: 'one' }))
+    const ended = gemini({ text: '.', finishReason: 'STOP' })
+    const told = { usageMetadata: { promptTokenCount: 1, candidatesTokenCount: 2 } }
+    await goOn(one, clock, 59, ended)
+    await goOn(one, clock, 4, gemini({ text: '.', finishReason: 'STOP' }, told))
+    for (const index of [1, 2, 3]) {
+      await goOn(one, clock, 1, gemini({ index, text: 'x', finishReason: 'STOP' }, told))
+      await goOn(one, clock, 3, '\n')
+    }
+    expect(one.ending.aborted).toBe(false)
+    await goOn(one, clock, 1, '\n')
+    expect(one.ending.aborted).toBe(true)
+    await one.ended
+  })
 })
 
 describe('a caller who reads nothing', () => {

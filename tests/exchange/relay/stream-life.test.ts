@@ -28,7 +28,7 @@ const SURFACES = {
       'event: content_block_delta\ndata: {"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"one"}}\n\n',
   },
   gemini: {
-    path: '/v1beta/models/gemini/echo:streamGenerateContent?alt=sse',
+    path: '/v1beta/models/MODEL:streamGenerateContent?alt=sse',
     first: 'data: {"candidates":[{"content":{"role":"model","parts":[{"text":"one"}]}}]}\r\n\r\n',
   },
 } as const
@@ -37,7 +37,7 @@ const surfaces = Object.keys(SURFACES) as Surface[]
 
 function open(surface: Surface, signal?: AbortSignal, model = `${surface}/echo`): Promise<Response> {
   return gateway.post(
-    SURFACES[surface].path,
+    SURFACES[surface].path.replace('MODEL', model),
     {
       model,
       stream: true,
@@ -322,6 +322,52 @@ describe('an upstream that is silent', () => {
       error: { type: 'timeout_error', code: 'upstream_timeout' },
     })
   })
+})
+
+/** How an answer of each format ends, with a usage of 2 tokens. */
+const ENDS: Record<Surface, string> = {
+  chat: 'data: {"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}\n\ndata: {"choices":[],"usage":{"prompt_tokens":1,"completion_tokens":2,"total_tokens":3}}\n\ndata: [DONE]\n\n',
+  responses:
+    'event: response.completed\ndata: {"type":"response.completed","sequence_number":3,"response":{"id":"resp_1","object":"response","status":"completed","output":[{"id":"msg_1","type":"message","role":"assistant","status":"completed","content":[{"type":"output_text","text":"one","annotations":[]}]}],"usage":{"input_tokens":1,"output_tokens":2,"total_tokens":3}}}\n\n',
+  messages:
+    'event: content_block_stop\ndata: {"type":"content_block_stop","index":0}\n\nevent: message_delta\ndata: {"type":"message_delta","delta":{"stop_reason":"end_turn","stop_sequence":null},"usage":{"output_tokens":2}}\n\nevent: message_stop\ndata: {"type":"message_stop"}\n\n',
+  gemini:
+    'data: {"candidates":[{"content":{"role":"model","parts":[{"text":"."}]},"finishReason":"STOP"}],"usageMetadata":{"promptTokenCount":1,"candidatesTokenCount":2,"totalTokenCount":3}}\r\n\r\n',
+}
+
+/** What keeps a connection alive and says nothing. */
+const NOISE: Record<Surface, string> = {
+  chat: ': waiting\n\n',
+  responses: ': waiting\n\n',
+  messages: 'event: ping\ndata: {"type":"ping"}\n\n',
+  gemini: '\r\n',
+}
+
+describe('an upstream that goes on behind the end of its answer', () => {
+  test.each(surfaces.flatMap(made => surfaces.map(asked => [made, asked] as const)))(
+    'made on %s, asked for on %s: the stream ends soon behind that end, whole and charged',
+    async (made, asked) => {
+      const before = (await gateway.exchanges()).length
+      const fed = fedStream()
+      upstream.answer = () => eventStream(fed.stream)
+      fed.write(SURFACES[made].first.replace('one', 'one and more'))
+      const stream = reading(await open(asked, undefined, `${made}/echo`))
+      await stream.until('one')
+      const aborted = upstream.aborted
+      fed.write(ENDS[made])
+      const ended = stream.toEnd()
+      while (Bun.peek.status(ended) === 'pending') {
+        if (upstream.aborted === aborted) fed.write(NOISE[made])
+        for (let turns = 0; turns < 20; turns += 1) await new Promise(resolve => setImmediate(resolve))
+        clock.advance(250)
+      }
+      expect(await ended).toBe('clean')
+      expect(stream.text).not.toContain('"error":{')
+      await until(() => upstream.aborted > aborted)
+      await until(async () => (await gateway.exchanges()).length > before)
+      expect(await gateway.lastExchange()).toMatchObject({ end_state: 'complete', output_text: 2n })
+    },
+  )
 })
 
 describe('an upstream that is cut', () => {
