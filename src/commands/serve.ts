@@ -5,14 +5,13 @@ import { firstStart, welcomeTo } from '@/commands/serve/first-start.ts'
 import { greet } from '@/commands/serve/greeting.ts'
 import { bindOps } from '@/commands/serve/listeners.ts'
 import { applierOf, applyAtStart, warnOfJump } from '@/commands/serve/operator-file.ts'
-import { type RunningServer, startServer } from '@/commands/serve/server.ts'
-import { type Supervisor, startSupervisor } from '@/commands/serve/supervisor.ts'
+import { startServer } from '@/commands/serve/server.ts'
+import { startSupervisor } from '@/commands/serve/supervisor.ts'
 import { reportTo, untilDismissed, type WorkerOrder, workerOrder } from '@/commands/serve/worker.ts'
 import { configFileOf } from '@/config/file.ts'
 import { readSettings, type Settings } from '@/config/settings.ts'
 import { stateDirectory } from '@/config/state-directory.ts'
 import { firstOwnerLink, linkMakerOf } from '@/console/sign-in/links.ts'
-import type { Database } from '@/db/connect.ts'
 import { type OpenedDatabase, openDatabase } from '@/db/open.ts'
 import { wrapInNameOf } from '@/formats/signatures/signature.ts'
 import type { SecretBox } from '@/secrets/secret-box.ts'
@@ -41,7 +40,10 @@ export const serveCommand: Command = {
     surviveStrayErrors(log, metrics)
     surviveStraySignals(log)
     if (order !== undefined) await work(order, { settings, io, log, metrics })
-    else await serve({ settings, io, log, metrics })
+    else {
+      await serve({ settings, io, log, metrics })
+      log.info('stopped')
+    }
     return 0
   },
 }
@@ -57,19 +59,6 @@ interface Serving {
   metrics: Metrics
 }
 
-/** What the operator's process has once it serves. */
-interface Started {
-  database: Database
-  secretBox: SecretBox
-  server: RunningServer | Supervisor
-  /** Opens the ops listener, by which others learn that this process serves. The result is its address. */
-  openOps(): string
-  /** Whether the simulator is there for a newcomer since this start. */
-  isNew: boolean
-  /** Resolves when the process is asked to end. */
-  stop: Promise<string>
-}
-
 /** The process that the operator started: serves, or has workers that do. */
 async function serve({ settings, io, log, metrics }: Serving): Promise<void> {
   // The terminal of a process that has one was closed; any other is told to read its configuration again.
@@ -83,102 +72,71 @@ async function serve({ settings, io, log, metrics }: Serving): Promise<void> {
   const hosts = { HOST: settings.api.host, OPS_HOST: settings.ops.host, CONSOLE_HOST: settings.console.host }
   await requireKnownHosts(hosts)
   const journalDirectory = stateDirectory(settings.dataDir, 'journal')
+  await using opened = new AsyncDisposableStack()
   const database = await openDatabase({ ...settings, role: 'serve' })
-  try {
-    const secretBox = await openServing(database, settings)
-    const operatorFile = { find: () => configFileOf(settings), database, secretBox, env: io.env, log }
-    await applyAtStart(operatorFile)
-    const applyAgain = applierOf(operatorFile)
-    onHangup(() => void applyAgain())
-    const isNew = await firstStart(database, secretBox, settings, io.env, jump => warnOfJump(log, jump))
-    const server =
-      settings.workers > 1
-        ? await startSupervisor({ ...settings, clock: systemClock, log, metrics })
-        : await startServer({
-            clock: systemClock,
-            random: Math.random,
-            settings: { ...settings, sharesPort: false, journalDirectory, farewellMs: FAREWELL_MS },
-            database,
-            secretBox,
-            log,
-            metrics,
-          })
-    let ops: ReturnType<typeof bindOps> | undefined
-    const openOps = (): string => {
-      ops = bindOps(settings.ops, server.probes)
-      return ops.url.origin
-    }
-    try {
-      await administer({ settings, io, log, metrics }, { database, secretBox, server, openOps, isNew, stop })
-    } finally {
-      await server.stop()
-      await ops?.stop(true)
-    }
-  } finally {
-    await database.close()
-  }
-  log.info('stopped')
-}
-
-/** The console beside a server, from its greeting until the process is asked to end. */
-async function administer(
-  { settings, io, log }: Serving,
-  { database, secretBox, server, openOps, isNew, stop }: Started,
-): Promise<void> {
-  const { apiUrl, readings } = server
-  const base = { settings, database, secretBox, clock: systemClock, log }
-  const console = await startConsole({ ...base, apiUrl, readings })
-  try {
-    const link = await firstOwnerLink(linkMakerOf(console.console), database.orm)
-    const welcome = await welcomeTo(database, settings, isNew)
-    // The last that opens, in one turn with the greeting: who finds the one finds the other.
-    greet(io, { apiUrl, consoleUrl: console.url, opsUrl: openOps() }, { welcome, link })
-    log.info({ signal: await stop }, 'stopping')
-  } finally {
-    await console.stop()
-  }
+  opened.defer(() => database.close())
+  const secretBox = await openServing(database, settings)
+  const operatorFile = { find: () => configFileOf(settings), database, secretBox, env: io.env, log }
+  await applyAtStart(operatorFile)
+  const applyAgain = applierOf(operatorFile)
+  onHangup(() => void applyAgain())
+  const isNew = await firstStart(database, secretBox, settings, io.env, jump => warnOfJump(log, jump))
+  // Who asks whether this process serves is told that it stops, until it has.
+  let ops: ReturnType<typeof bindOps> | undefined
+  opened.defer(() => ops?.stop(true))
+  const base = { database, secretBox, clock: systemClock, log }
+  const server =
+    settings.workers > 1
+      ? await startSupervisor({ ...settings, clock: systemClock, log, metrics })
+      : await startServer({
+          ...base,
+          random: Math.random,
+          settings: { ...settings, sharesPort: false, journalDirectory, farewellMs: FAREWELL_MS },
+          metrics,
+        })
+  opened.defer(() => server.stop())
+  const { apiUrl, readings, probes } = server
+  const console = await startConsole({ ...base, settings, apiUrl, readings })
+  opened.defer(() => console.stop())
+  const link = await firstOwnerLink(linkMakerOf(console.console), database.orm)
+  const welcome = await welcomeTo(database, settings, isNew)
+  // The last that opens, in one turn with the greeting: who finds the one finds the other.
+  ops = bindOps(settings.ops, probes)
+  greet(io, { apiUrl, consoleUrl: console.url, opsUrl: ops.url.origin }, { welcome, link })
+  log.info({ signal: await stop }, 'stopping')
 }
 
 /** One of several processes on the API port. Its supervisor has set up the database and has the ops listener. */
-async function work(order: WorkerOrder, serving: Serving): Promise<void> {
-  try {
-    await serveWith(order, serving)
-  } finally {
-    // An open line keeps the process: the supervisor would wait for ever for one that could not start.
-    process.disconnect?.()
-  }
-}
-
-async function serveWith(order: WorkerOrder, { settings, log, metrics }: Serving): Promise<void> {
+async function work(order: WorkerOrder, { settings, log, metrics }: Serving): Promise<void> {
   const stop = Promise.race([untilStopped(['SIGINT', 'SIGTERM']), untilDismissed()])
   // A terminal sends it to all of its processes. What is to be done of it, the supervisor does.
   process.on('SIGHUP', () => undefined)
+  await using opened = new AsyncDisposableStack()
+  // An open line keeps the process: the supervisor would wait for ever for one that could not start.
+  opened.defer(() => process.disconnect?.())
   const database = await openDatabase({ ...settings, role: 'command' })
-  try {
-    const server = await startServer({
-      clock: systemClock,
-      random: Math.random,
-      settings: {
-        ...settings,
-        api: { ...settings.api, port: order.port },
-        sharesPort: true,
-        farewellMs: FAREWELL_MS,
-        journalDirectory: stateDirectory(settings.dataDir, 'journal'),
-      },
-      database,
-      secretBox: await openServing(database, settings),
-      log,
-      metrics,
-    })
-    reportTo(server.apiUrl, {
-      metrics: () => metrics.registry.getMetricsAsJSON(),
-      unreadiness: server.probes.unreadiness,
-    })
-    log.info({ worker: process.pid, reason: await stop }, 'stopping')
-    await server.stop()
-  } finally {
-    await database.close()
-  }
+  opened.defer(() => database.close())
+  const server = await startServer({
+    clock: systemClock,
+    random: Math.random,
+    settings: {
+      ...settings,
+      api: { ...settings.api, port: order.port },
+      sharesPort: true,
+      farewellMs: FAREWELL_MS,
+      journalDirectory: stateDirectory(settings.dataDir, 'journal'),
+    },
+    database,
+    secretBox: await openServing(database, settings),
+    log,
+    metrics,
+  })
+  opened.defer(() => server.stop())
+  reportTo(server.apiUrl, {
+    metrics: () => metrics.registry.getMetricsAsJSON(),
+    unreadiness: server.probes.unreadiness,
+  })
+  log.info({ worker: process.pid, reason: await stop }, 'stopping')
 }
 
 /** The secret box of a process that serves, which wraps signatures in its deployment's name. */

@@ -15,7 +15,6 @@ import { createAddressGuard, usesProxy } from '@/upstream/address-guard.ts'
 import { createUpstreamClient } from '@/upstream/client.ts'
 import { tcpReach } from '@/upstream/connections.ts'
 import { lazySimulator } from './lazy-simulator.ts'
-import { orElse } from './listeners.ts'
 
 /** What a console needs of the process that has it. */
 interface ConsoleOptions
@@ -39,13 +38,16 @@ export interface RunningConsole {
 /** Builds and wires the console on an open database, and listens. There is one in a deployment's main process. */
 export async function startConsole(options: ConsoleOptions): Promise<RunningConsole> {
   const { settings, database, secretBox, clock, log } = options
+  await using opened = new AsyncDisposableStack()
   const catalog = await openLiveCatalog({
     db: database,
     secretBox,
     clock,
     onError: error => log.error({ err: error }, "the console's catalog could not be reloaded"),
   })
+  opened.defer(() => catalog.close())
   const simulator = lazySimulator()
+  opened.defer(() => simulator.stop())
   const proxied = usesProxy(process.env)
   const apiUrl = reachable(options.apiUrl)
   let publicUrl = settings.publicConsoleUrl ?? ''
@@ -77,26 +79,15 @@ export async function startConsole(options: ConsoleOptions): Promise<RunningCons
   const { host, port } = settings.console
   const bundle = buildBundle()
   bundle.catch(error => log.error({ err: error }, 'the pages of the console could not be built'))
-  const server = await orElse(
-    () => catalog.close(),
-    () =>
-      bind({ host: 'CONSOLE_HOST', port: 'CONSOLE_PORT' }, { host, port }, () =>
-        serveConsole(console, bundle, { hostname: host, port, trustedProxies }),
-      ),
+  opened.defer(keepAddingUpUsage({ database, clock, log }))
+  const server = bind({ host: 'CONSOLE_HOST', port: 'CONSOLE_PORT' }, { host, port }, () =>
+    serveConsole(console, bundle, { hostname: host, port, trustedProxies }),
   )
-  const endAddingUp = keepAddingUpUsage({ database, clock, log })
+  opened.defer(() => server.stop())
   const url = server.url.origin
   if (publicUrl === '') publicUrl = reachable(url)
-  return {
-    url,
-    console,
-    reload: () => catalog.reload(),
-    async stop() {
-      await server.stop()
-      await endAddingUp()
-      await Promise.all([catalog.close(), simulator.stop()])
-    },
-  }
+  const parts = opened.move()
+  return { url, console, reload: () => catalog.reload(), stop: () => parts.disposeAsync() }
 }
 
 /** An address that means "every interface" is none to call. */

@@ -88,8 +88,8 @@ export interface OpenGateway {
 
 /** Opens the parts and wires them. `openRequests` counts those of callers, once something listens. */
 export async function openGateway(options: GatewayOptions, openRequests: () => number): Promise<OpenGateway> {
-  const { database, secretBox, clock, log } = options
-  // What is open when a later part cannot be opened would keep the process from ending.
+  const { database, secretBox, clock, random, log } = options
+  // Closed from the last to the first, also where a later one cannot be opened.
   await using opened = new AsyncDisposableStack()
   const catalog = await openLiveCatalog({
     db: database,
@@ -101,8 +101,15 @@ export async function openGateway(options: GatewayOptions, openRequests: () => n
   const keys = await openLiveKeys(options)
   opened.defer(() => keys.close())
   const simulator = lazySimulator()
+  opened.defer(() => simulator.stop())
+  const { otlpEndpoint } = options.settings
+  const spans = otlpEndpoint === undefined ? undefined : await openSpans(otlpEndpoint)
+  // A collector that is away keeps nobody from stopping.
+  opened.defer(() => spans?.close().catch(error => log.warn({ err: error }, 'spans could not be sent')))
   const store = openStoreOf(options)
   opened.defer(() => store.close())
+  const settling = new Set<Promise<void>>()
+  opened.defer(async () => void (await Promise.all(settling)))
   const watchdog = new Watchdog(clock)
   opened.defer(() => watchdog.stop())
   const ledger = await openLedgerOf(options, watchdog, store)
@@ -121,26 +128,26 @@ export async function openGateway(options: GatewayOptions, openRequests: () => n
     namespace: options.limitsNamespace,
     processes: ledger.processes,
     clock,
-    random: options.random,
+    random,
     log,
   })
   opened.defer(() => selection.close())
-  const responses = keptResponsesOf(options)
-  const { otlpEndpoint } = options.settings
-  const spans = otlpEndpoint === undefined ? undefined : await openSpans(otlpEndpoint)
   const load = new Load({
     clock,
-    random: options.random,
+    random,
     openSockets: () => openRequests() + selection.concurrency.total,
     openFiles,
     maxFiles: warnOfFew(fileLimit(), log),
   })
+  opened.defer(() => load.stop())
+  const responses = keptResponsesOf(options)
   const gateway = gatewayOf(options, {
     ...upstreamsOf(clock, simulator.url),
     authenticate: keys.authenticate,
     catalog,
     selector: selection.selector,
     store,
+    settling,
     ledger,
     limiter,
     load,
@@ -148,25 +155,13 @@ export async function openGateway(options: GatewayOptions, openRequests: () => n
     responses,
     spans,
   })
+  // Those that were cut are charged for what they gave, as long as there is a ledger.
+  opened.defer(async () => void (await within(CUT_MS, gateway.open.ended(), clock)))
   const videoWatch = new VideoWatch(gateway, options.ledgerClock ?? clock)
-  const close = async () => {
-    await gateway.idempotency.close()
-    await videoWatch.close()
-    // Those that were cut are charged for what they gave, as long as there is a ledger.
-    await within(CUT_MS, gateway.open.ended(), clock)
-    watchdog.stop()
-    load.stop()
-    await ledger.close()
-    await limiter.close()
-    await selection.close()
-    await redis?.connection.close()
-    await Promise.all(gateway.settling)
-    await store.close()
-    // A collector that is away keeps nobody from stopping.
-    await spans?.close().catch(error => log.warn({ err: error }, 'spans could not be sent'))
-    await Promise.all([catalog.close(), keys.close(), simulator.stop()])
-  }
-  opened.move()
+  opened.defer(() => videoWatch.close())
+  opened.defer(() => gateway.idempotency.close())
+  const parts = opened.move()
+  const close = () => parts.disposeAsync()
   return { gateway, catalog, store, ledger, limiter, load, health: selection.health, responses, close }
 }
 
@@ -179,6 +174,7 @@ type Opened = Pick<
   | 'fetchMedia'
   | 'selector'
   | 'store'
+  | 'settling'
   | 'ledger'
   | 'limiter'
   | 'load'
@@ -194,7 +190,6 @@ function gatewayOf(options: GatewayOptions, opened: Opened): ApiGateway {
     ...opened,
     pools: new ConnectionPools(),
     foreignReasoning: new ForeignReasoning(),
-    settling: new Set(),
     tellsOperators: () => catalog.defaults().operatorHeaders,
     fetchesMedia: () => catalog.defaults().fetchMedia,
     limits: () => catalog.defaults().limits,

@@ -35,16 +35,6 @@ export function bindOps(ops: Settings['ops'], probes: OpsDependencies) {
   )
 }
 
-/** What `open` gives; where it throws, `close` closes what was open before it, so that the process can end. */
-export async function orElse<T>(close: () => Promise<void>, open: () => T | Promise<T>): Promise<T> {
-  try {
-    return await open()
-  } catch (error) {
-    await close()
-    throw error
-  }
-}
-
 /** Why a balancer should send work elsewhere; undefined: it need not. */
 export async function unreadiness(
   gateway: Pick<ApiGateway, 'draining' | 'ledger' | 'clock'>,

@@ -14,7 +14,7 @@ import {
 } from '@/telemetry/gauges.ts'
 import type { Metrics } from '@/telemetry/metrics.ts'
 import { type GatewayOptions, type GatewaySettings, type OpenGateway, openGateway } from './gateway.ts'
-import { type ListenerSettings, listen, orElse, unreadiness } from './listeners.ts'
+import { type ListenerSettings, listen, unreadiness } from './listeners.ts'
 
 /** What of the settings a server's process goes by. */
 export interface ServerSettings
@@ -55,11 +55,14 @@ export interface RunningServer {
 export async function startServer(options: ServerOptions): Promise<RunningServer> {
   const { settings, database, clock, metrics } = options
   let openRequests = () => 0
-  const opened = await openGateway(options, () => openRequests())
-  const { gateway, catalog, ledger, limiter, health, responses, close } = opened
+  const parts = await openGateway(options, () => openRequests())
+  await using opened = new AsyncDisposableStack()
+  opened.defer(parts.close)
+  const { gateway, catalog, ledger, limiter, health, responses, close } = parts
   const channelHealth = () => health.state(channelsOf(catalog))
-  expose(metrics, opened, channelHealth)
-  const api = await orElse(close, () => listen(gateway, settings))
+  expose(metrics, parts, channelHealth)
+  const api = listen(gateway, settings)
+  opened.move()
   let isLeaving = false
   openRequests = () => api.pendingRequests()
   return {
@@ -77,7 +80,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     },
     channelHealth,
     reloadCatalog: () => catalog.reload(),
-    flush: () => Promise.all(gateway.settling).then(() => opened.store.flush()),
+    flush: () => Promise.all(gateway.settling).then(() => parts.store.flush()),
     async stop() {
       isLeaving = true
       api.leave()

@@ -24,7 +24,7 @@ interface SupervisorOptions {
 }
 
 /** Several processes that share the API port, watched by this one. */
-export interface Supervisor {
+interface Supervisor {
   apiUrl: string
   /** What the ops listener tells: of all workers as one. */
   probes: OpsDependencies
@@ -87,40 +87,36 @@ export async function startSupervisor(options: SupervisorOptions): Promise<Super
     return worker.serving
   }
 
-  try {
-    const first = new Seat()
-    seats.push(first)
-    const apiUrl = await fill(first, api.port)
-    const port = Number(new URL(apiUrl).port)
-    const others = Array.from({ length: options.workers - 1 }, () => new Seat())
-    seats.push(...others)
-    await Promise.all(others.map(seat => fill(seat, port)))
-    const living = () => seats.flatMap(({ worker }) => worker ?? [])
-    const own = ownRegistry(
-      () => living().length,
-      () => restarts,
-    )
-    const readings = supervisedReadings(options.redisUrl ?? '', clock, log)
-    return {
-      apiUrl,
-      readings,
-      probes: {
-        contentType: Registry.PROMETHEUS_CONTENT_TYPE,
-        metrics: async () => {
-          const beside = await metrics.registry.getMetricsAsJSON()
-          const all = await workerMetrics.read(living(), worker => metricsOf(worker, clock), beside)
-          return `${all}\n${await own.metrics()}`
-        },
-        unreadiness: async () => (isStopping ? 'shutting down' : unreadinessOf(living(), clock)),
+  await using opened = new AsyncDisposableStack()
+  opened.defer(clear)
+  const first = new Seat()
+  seats.push(first)
+  const apiUrl = await fill(first, api.port)
+  const port = Number(new URL(apiUrl).port)
+  const others = Array.from({ length: options.workers - 1 }, () => new Seat())
+  seats.push(...others)
+  await Promise.all(others.map(seat => fill(seat, port)))
+  const living = () => seats.flatMap(({ worker }) => worker ?? [])
+  const own = ownRegistry(
+    () => living().length,
+    () => restarts,
+  )
+  const readings = supervisedReadings(options.redisUrl ?? '', clock, log)
+  opened.defer(() => readings.close())
+  const parts = opened.move()
+  return {
+    apiUrl,
+    readings,
+    probes: {
+      contentType: Registry.PROMETHEUS_CONTENT_TYPE,
+      metrics: async () => {
+        const beside = await metrics.registry.getMetricsAsJSON()
+        const all = await workerMetrics.read(living(), worker => metricsOf(worker, clock), beside)
+        return `${all}\n${await own.metrics()}`
       },
-      async stop() {
-        await readings.close()
-        await clear()
-      },
-    }
-  } catch (error) {
-    await clear()
-    throw error
+      unreadiness: async () => (isStopping ? 'shutting down' : unreadinessOf(living(), clock)),
+    },
+    stop: () => parts.disposeAsync(),
   }
 }
 
