@@ -23,6 +23,8 @@ interface LoadReading {
   lagMs: number
   /** Of new work, from 0 to 1. */
   refusedShare: number
+  /** Of the files that this process can have open, how many are, from 0 to 1. */
+  filesShare: number
 }
 
 /** How often the event loop is asked how late it is. */
@@ -55,7 +57,7 @@ export class Load {
   readonly #fullAt: number
   /** Files beside the sockets of requests: connections at rest, the database, Redis, logs, listeners. */
   #otherFiles = 0
-  #isCrowded = false
+  #filesShare = 0
 
   constructor(options: LoadOptions) {
     this.#options = options
@@ -75,11 +77,11 @@ export class Load {
 
   /** Whether connections are to be closed after their answer, so that others can have theirs. */
   get isCrowded(): boolean {
-    return this.#isCrowded
+    return this.#filesShare > CROWDED_SHARE
   }
 
   reading(): LoadReading {
-    return { lagMs: this.#medianLag(), refusedShare: this.#refusedShare }
+    return { lagMs: this.#medianLag(), refusedShare: this.#refusedShare, filesShare: this.#filesShare }
   }
 
   stop(): void {
@@ -90,7 +92,7 @@ export class Load {
     const { openFiles, openSockets, maxFiles } = this.#options
     const files = openFiles()
     this.#otherFiles = Math.max(0, files - openSockets())
-    this.#isCrowded = files > maxFiles * CROWDED_SHARE
+    this.#filesShare = files / maxFiles
   }
 
   #sample(): void {

@@ -80,7 +80,7 @@ export function exposeOpenExchanges({ registry }: Pick<Metrics, 'registry'>, rea
 /** Adds the gauges of load and limits to a registry. */
 export function exposeLoad(
   { registry }: Pick<Metrics, 'registry'>,
-  read: () => { lagMs: number; refusedShare: number; limitsAreDegraded: boolean },
+  read: () => { lagMs: number; refusedShare: number; filesShare: number; limitsAreDegraded: boolean },
 ): void {
   addGauge(
     registry,
@@ -102,6 +102,14 @@ export function exposeLoad(
     'Share of new requests that is turned away because of it, from 0 to 1.',
     () => read().refusedShare,
     'average',
+  )
+  // Each worker has a limit of its own, so the fullest counts.
+  addGauge(
+    registry,
+    'tollgate_open_files_share',
+    'Share of the files that a process can have open which are open, from 0 to 1.',
+    () => read().filesShare,
+    'max',
   )
 }
 

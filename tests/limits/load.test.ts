@@ -75,7 +75,7 @@ describe('an event loop that is late', () => {
   test('is told to whoever reads the metrics', () => {
     const { load, late } = underTest()
     late(1_200, 12)
-    expect(load.reading()).toEqual({ lagMs: 1_200, refusedShare: 0.3 })
+    expect(load.reading()).toEqual({ lagMs: 1_200, refusedShare: 0.3, filesShare: 0.011 })
   })
 })
 
@@ -108,6 +108,14 @@ describe('open files', () => {
     open.others = 700
     late(0, 1)
     expect(load.isCrowded).toBe(false)
+  })
+
+  test('are told to whoever reads the metrics, as a share of those that there can be', () => {
+    const { load, open, late } = underTest({ maxFiles: 100 })
+    expect(load.reading().filesShare).toBe(0.11)
+    open.others = 79
+    late(0, 1)
+    expect(load.reading().filesShare).toBe(0.8)
   })
 
   test('are counted as the system has them', () => {

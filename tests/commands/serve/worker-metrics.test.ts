@@ -2,6 +2,7 @@ import { expect, test } from 'bun:test'
 import { Counter, Gauge, Histogram, Registry } from 'prom-client'
 import type { MetricReading } from '@/commands/serve/worker.ts'
 import { WorkerMetrics } from '@/commands/serve/worker-metrics.ts'
+import { exposeLoad } from '@/telemetry/gauges.ts'
 
 /** A worker that has counted so much, as it reads itself. */
 function reading(count: number): Promise<MetricReading[]> {
@@ -52,4 +53,19 @@ test('what the supervisor counts itself is among it, and what it is at the momen
   const text = await new WorkerMetrics<string>().read(['one'], () => reading(3), await reading(2))
   expect(valuesOf(text)).toContain('made_total{kind="a"} 5')
   expect(valuesOf(text)).toContain('open_now 3')
+})
+
+test('of open files, of which each worker may have so many, the share of the fullest is told', async () => {
+  const shares: Record<string, number> = { one: 0.1, two: 0.9 }
+  const text = await new WorkerMetrics<string>().read(
+    ['one', 'two'],
+    worker => {
+      const registry = new Registry()
+      const filesShare = shares[worker] ?? 0
+      exposeLoad({ registry }, () => ({ lagMs: 0, refusedShare: 0, filesShare, limitsAreDegraded: false }))
+      return registry.getMetricsAsJSON()
+    },
+    nothing,
+  )
+  expect(valuesOf(text)).toContain('tollgate_open_files_share 0.9')
 })
