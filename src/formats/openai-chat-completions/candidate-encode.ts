@@ -10,7 +10,14 @@ import { CallsWriter } from './calls-writer.ts'
 import type { Around, ChunkWriter } from './chunk-writer.ts'
 import { encodeAnnotation } from './citations.ts'
 import { encodeFinish } from './finish.ts'
-import { audioEntry, hidesReasoning, imageEntry, isLegacyCaller, reasoningEntry } from './reply.ts'
+import {
+  audioEntry,
+  hidesReasoning,
+  imageEntry,
+  isLegacyCaller,
+  readsOpenrouter,
+  reasoningEntry,
+} from './reply.ts'
 import { replySignatureField } from './thought-signature.ts'
 
 type Emit = (output: string) => void
@@ -47,6 +54,7 @@ export class CandidateEncoder {
   readonly #written: (OpenText | undefined)[] = []
   readonly #thoughts: (OpenReasoning | undefined)[] = []
   readonly #isReasoningHidden: boolean
+  readonly #readsOpenrouter: boolean
   #hasRole = false
   #hasRefused = false
   /** The message has one place for those of its texts, and SDKs join what comes there twice. */
@@ -64,6 +72,7 @@ export class CandidateEncoder {
     this.#context = context
     this.#chunks = chunks
     this.#isReasoningHidden = hidesReasoning(context)
+    this.#readsOpenrouter = readsOpenrouter(context)
     this.#calls = new CallsWriter(index, chunks, isLegacyCaller(context))
   }
 
@@ -161,6 +170,7 @@ export class CandidateEncoder {
   #plainThought(open: OpenReasoning): PlainWriter | undefined {
     // The first words may stand behind those of another thought.
     if (open.held !== '' || open.text === '' || this.#isReasoningHidden) return undefined
+    if (this.#readsOpenrouter) return undefined
     return {
       before: `${this.#reasoning.before}"`,
       numbered: undefined,
@@ -180,6 +190,11 @@ export class CandidateEncoder {
   logprobs(content: readonly JsonValue[], emit: Emit): void {
     this.#role('', emit)
     emit(this.#chunks.logprobs(this.#index, content))
+  }
+
+  /** Says that there is such a choice, before anything of it came. */
+  begin(emit: Emit): void {
+    this.#role('', emit)
   }
 
   finish(finish: Finish, emit: Emit): void {
@@ -249,21 +264,30 @@ export class CandidateEncoder {
     if (this.#isReasoningHidden) return
     this.#role('', emit)
     // Between two thoughts, so not part of what either signature covers.
-    if (isNext) emit(`${this.#reasoning.before}"\\n\\n"${this.#reasoning.after}`)
-    this.#write(open, text, this.#reasoning, emit)
+    if (isNext) this.#emitThought('\n\n', emit)
+    open.length += text.length
+    const whole = joinPairs(open, text)
+    if (whole !== '') this.#emitThought(whole, emit)
   }
 
   #sign(event: EventOf<'reasoning-end'>, emit: Emit): void {
     const open = this.#thoughts[event.block]
     if (open === undefined) return
     this.#thoughts[event.block] = undefined
-    if (!this.#isReasoningHidden) this.#flush(open, this.#reasoning, emit)
+    if (open.held !== '' && !this.#isReasoningHidden) this.#emitThought(open.held, emit)
     if (event.signature === undefined) return
     this.#role('', emit)
-    const text = this.#isReasoningHidden ? '' : open.text
+    // OpenRouter's readers show what comes in entries, and what came in `reasoning`.
+    const text = this.#isReasoningHidden || this.#readsOpenrouter ? '' : open.text
     const reasoning = { id: open.start.id, redacted: open.start.redacted, text, signature: event.signature }
     this.#delta({ reasoning_details: [reasoningEntry(reasoning, this.#signed)] }, emit)
     this.#signed += 1
+  }
+
+  #emitThought(text: string, emit: Emit): void {
+    const { before, after } = this.#reasoning
+    const json = JSON.stringify(text)
+    emit(this.#readsOpenrouter ? `${before}${json},"reasoning":${json}${after}` : before + json + after)
   }
 
   #show(media: MediaPart, emit: Emit): void {

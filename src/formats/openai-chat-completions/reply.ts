@@ -27,6 +27,14 @@ export function asksOpenaiForUsage(body: JsonObject): boolean {
   return asBoolean(asObject(body['stream_options'])?.['include_usage']) === true
 }
 
+/**
+ * True when the caller speaks of thoughts or usage in OpenRouter's words, and so may read thoughts in `reasoning`
+ * alone, as its provider for the AI SDK does, and LiteLLM under the name of OpenRouter.
+ */
+export function readsOpenrouter({ wire }: ReplyContext): boolean {
+  return asObject(wire['reasoning']) !== undefined || asObject(wire['usage']) !== undefined
+}
+
 /** True when the caller asked not to see thoughts. */
 export function hidesReasoning(context: ReplyContext): boolean {
   return context.request.reasoning?.summary === 'none'

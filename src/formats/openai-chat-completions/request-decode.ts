@@ -8,6 +8,7 @@ import {
   MODALITIES,
   type OutputFormat,
   type Reasoning,
+  SUMMARIES,
   VERBOSITIES,
 } from '@/generation/request.ts'
 import {
@@ -107,8 +108,10 @@ function decodeReasoning(body: JsonObject): Reasoning | undefined {
   const isOpen = effort === undefined && (word === 'auto' || word === 'adaptive')
   const budgetTokens = budget ?? (isOpen ? -1 : undefined)
   const hidden = wide?.['exclude'] === true
-  if (effort === undefined && budgetTokens === undefined && !hidden) return undefined
-  return { effort, budgetTokens, summary: hidden ? 'none' : effort === 'none' ? undefined : 'auto' }
+  const summary = asWord(SUMMARIES, wide?.['summary'])
+  if (effort === undefined && budgetTokens === undefined && !hidden && summary === undefined) return undefined
+  const shown = effort === 'none' ? undefined : (summary ?? 'auto')
+  return { effort, budgetTokens, summary: hidden ? 'none' : shown }
 }
 
 function decodeLogitBias(bias: JsonObject | undefined): Record<string, number> | undefined {

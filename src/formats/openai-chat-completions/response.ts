@@ -15,6 +15,7 @@ import {
   imageEntry,
   isCustom,
   isLegacyCaller,
+  readsOpenrouter,
   reasoningEntry,
   replyId,
 } from './reply.ts'
@@ -139,6 +140,7 @@ function reasoningFields(candidate: Candidate, context: ReplyContext): JsonObjec
     .map(reasoningEntry)
   return {
     ...(text === '' ? {} : { reasoning_content: text }),
+    ...(text !== '' && readsOpenrouter(context) && { reasoning: text }),
     ...(details.length === 0 ? {} : { reasoning_details: details }),
   }
 }

@@ -18,6 +18,9 @@ export function createStreamEncoder(context: ReplyContext): StreamEncoder {
   return new ChunkEncoder(context)
 }
 
+/** The largest `n` that OpenAI takes. */
+const MOST_CHOICES = 128
+
 class ChunkEncoder implements StreamEncoder {
   readonly #context: ReplyContext
   readonly #candidates: CandidateEncoder[] = []
@@ -47,7 +50,7 @@ class ChunkEncoder implements StreamEncoder {
       case 'reasoning-start':
       case 'tool-input-start':
       case 'media':
-        return this.#own(event).push(event, emit)
+        return this.#own(event, emit).push(event, emit)
       case 'text-delta':
       case 'text-citation':
       case 'text-end':
@@ -63,7 +66,7 @@ class ChunkEncoder implements StreamEncoder {
         // A server tool's doings, which this format has no word for.
         return
       case 'logprobs':
-        return this.#candidate(event.candidate).logprobs(event.content, emit)
+        return this.#candidate(event.candidate, emit).logprobs(event.content, emit)
       case 'usage':
         this.#usage = event.usage
         return
@@ -84,7 +87,7 @@ class ChunkEncoder implements StreamEncoder {
       return this.#fail(cutAnswer(), emit)
     }
     this.#isOver = true
-    for (const [index, finish] of this.#finishes) this.#candidate(index).finish(finish, emit)
+    for (const [index, finish] of this.#finishes) this.#candidate(index, emit).finish(finish, emit)
     if (wantsUsage(this.#context.wire) && this.#usage !== undefined) {
       emit(this.#chunks().usage(encodeUsage(this.#usage)))
     }
@@ -102,15 +105,19 @@ class ChunkEncoder implements StreamEncoder {
 
   #own(
     event: EventOf<'text-start' | 'refusal-start' | 'reasoning-start' | 'tool-input-start' | 'media'>,
+    emit: Emit,
   ): CandidateEncoder {
-    const owner = this.#candidate(event.candidate)
+    const owner = this.#candidate(event.candidate, emit)
     this.#owners[event.block] = owner
     return owner
   }
 
-  #candidate(index: number): CandidateEncoder {
+  /** Those before it begin first: OpenAI's helper for Python takes the order of first chunks for that of the choices. */
+  #candidate(index: number, emit: Emit): CandidateEncoder {
     let candidate = this.#candidates[index]
     if (candidate === undefined) {
+      for (let before = this.#candidates.length; before < Math.min(index, MOST_CHOICES); before += 1)
+        this.#candidate(before, emit).begin(emit)
       candidate = new CandidateEncoder(index, this.#context, this.#chunks())
       this.#candidates[index] = candidate
     }

@@ -10,7 +10,7 @@ import {
   unreadInside,
 } from '@/formats/unsaid.ts'
 import { IMAGE_DETAILS } from '@/generation/part.ts'
-import { EFFORTS, MODALITIES } from '@/generation/request.ts'
+import { EFFORTS, MODALITIES, SUMMARIES } from '@/generation/request.ts'
 import { asObject, type JsonObject, type JsonValue } from '@/json/json.ts'
 import { isEmpty } from './empty.ts'
 import { thinkingSwitch } from './thinking-switch.ts'
@@ -108,7 +108,13 @@ const INSIDE: ReadFields = {
     type: true,
     json_schema: { name: true, description: 'string', schema: true, strict: true },
   },
-  reasoning: { max_tokens: 'number', exclude: 'boolean', enabled: 'boolean', effort: oneOf(...EFFORTS) },
+  reasoning: {
+    max_tokens: 'number',
+    exclude: 'boolean',
+    enabled: 'boolean',
+    effort: oneOf(...EFFORTS),
+    summary: oneOf(...SUMMARIES),
+  },
   thinking: { type: true, budget_tokens: 'number' },
   web_search_options: { search_context_size: 'string', user_location: readOfPlace },
   modalities: list(oneOf(...MODALITIES)),

@@ -146,6 +146,8 @@ describe('fields', () => {
     })
     expect(requestOf({ reasoning: { enabled: false } }).reasoning?.effort).toBe('none')
     expect(requestOf({ reasoning: { enabled: true } }).reasoning).toMatchObject({ effort: 'medium' })
+    const summary = { effort: undefined, budgetTokens: undefined, summary: 'detailed' }
+    expect(requestOf({ reasoning: { summary: 'detailed' } }).reasoning).toMatchObject(summary)
   })
 
   test.each([

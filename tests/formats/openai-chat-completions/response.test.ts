@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test'
 import { call } from '#tests/formats/parts.ts'
 import { GatewayError } from '@/errors/gateway-error.ts'
 import { openaiChatCompletions } from '@/formats/openai-chat-completions/codec.ts'
-import { type Part, textPart } from '@/generation/part.ts'
+import { type Part, reasoningPart, textPart } from '@/generation/part.ts'
 import type { Finish, GenerationResponse } from '@/generation/response.ts'
 import { asArray, asObject, type JsonObject } from '@/json/json.ts'
 import { decodeContext, replyContext } from './fixtures.ts'
@@ -41,6 +41,13 @@ describe('a whole answer', () => {
   test('without text beside calls has null content, without anything an empty one', () => {
     expect(asObject(choiceOf([call('a')])['message'])?.['content']).toBeNull()
     expect(asObject(choiceOf([])['message'])?.['content']).toBe('')
+  })
+
+  test('has its thoughts in reasoning, too, for a caller of OpenRouter', () => {
+    const parts = [reasoningPart({ texts: ['hm'] }), textPart('Hi')]
+    const { message } = choiceOf(parts, { reasoning: { effort: 'low' } })
+    expect(message).toMatchObject({ reasoning_content: 'hm', reasoning: 'hm' })
+    expect(choiceOf(parts)['message']).not.toHaveProperty('reasoning')
   })
 
   test('counts the places of its sources from where all of its text begins', () => {

@@ -128,6 +128,18 @@ describe('the stream', () => {
   })
 })
 
+test("choices begin in the order of their numbers, whichever speaks first, as OpenAI's helper for Python takes them", () => {
+  const late = textEvents(0, 'b').map(event => ('candidate' in event ? { ...event, candidate: 2 } : event))
+  const stream = encodeEvents([START, ...late, finish(), finish('end', {}, 1), finish('end', {}, 2)])
+  const chunks = dataOf(stream).map(data => asObject(asArray(data['choices'])[0]))
+  expect(chunks.slice(0, 4).map(choice => [choice?.['index'], choice?.['delta']])).toEqual([
+    [0, { role: 'assistant', content: '', refusal: null }],
+    [1, { role: 'assistant', content: '', refusal: null }],
+    [2, { role: 'assistant', content: '', refusal: null }],
+    [2, { content: 'b' }],
+  ])
+})
+
 describe('reasoning', () => {
   test('comes as reasoning_content, paragraphs and thoughts with a blank line between', () => {
     const stream = encodeEvents([
@@ -163,6 +175,23 @@ describe('reasoning', () => {
       { type: 'text', text: 'x' },
     ])
   })
+
+  test.each([{ reasoning: { effort: 'low' } }, { usage: { include: true } }])(
+    'comes as reasoning, too, to a caller of OpenRouter (%j), and in no entry once more',
+    wire => {
+      const deltas = deltasOf(
+        encodeEvents(
+          [START, ...reasoningEvents(0, ['a', 'b']), ...reasoningEvents(1, ['c'], SIGNATURE), finish()],
+          wire,
+        ),
+      )
+      for (const field of ['reasoning', 'reasoning_content']) {
+        expect(deltas.map(delta => delta[field] ?? '').join('')).toBe('a\n\nb\n\nc')
+      }
+      const details = deltas.flatMap(delta => asArray(delta['reasoning_details']))
+      expect(details).toMatchObject([{ type: 'reasoning.text', text: '', signature: expect.any(String) }])
+    },
+  )
 
   test('that the vendor hid comes back hidden', () => {
     const hidden: GenerationEvent[] = [
