@@ -2,7 +2,7 @@ import { unsayable } from '@/formats/invalid.ts'
 import type { Losses } from '@/formats/losses.ts'
 import { lostSettings } from '@/formats/tools/web-search.ts'
 import type { FunctionTool, HostedTool, Tool, ToolChoice } from '@/generation/tool.ts'
-import { type JsonObject, present } from '@/json/json.ts'
+import { asString, type JsonObject, present } from '@/json/json.ts'
 import type { ModelTraits } from './models.ts'
 import { isEmptyObjectSchema, lowerSchema } from './schema.ts'
 import { FORMAT, type WireSchema, type WireTool, type WireToolConfig } from './wire.ts'
@@ -59,11 +59,14 @@ function encodeDeclaration(tool: FunctionTool, traits: ModelTraits, losses: Loss
   if (tool.strict === true) losses.add('toolStrict')
   if (tool.cache !== undefined) losses.add('cacheMark')
   const schema = isEmptyObjectSchema(tool.parameters) ? undefined : tool.parameters
+  const field = traits.jsonSchema ? 'parametersJsonSchema' : 'parameters'
+  const parameters = traits.jsonSchema || schema === undefined ? schema : loweredParameters(schema)
+  // What a schema says that is left out, the tool says.
+  const told = parameters === undefined ? asString(tool.parameters?.['description']) : undefined
   return present({
     name: tool.name,
-    description: tool.description,
-    parametersJsonSchema: traits.jsonSchema ? schema : undefined,
-    parameters: traits.jsonSchema || schema === undefined ? undefined : loweredParameters(schema),
+    description: [tool.description, told].filter(text => text).join('\n\n') || undefined,
+    [field]: parameters,
   })
 }
 

@@ -286,6 +286,22 @@ describe('tools', () => {
     },
   )
 
+  test.each([G25, G2])(
+    'what the schema of a function without arguments says in words, the function says',
+    target => {
+      const none = { type: 'object', properties: {}, description: 'None.' }
+      const tools = [tool('f', none), { ...tool('g', none), description: 'Tells the time.' }]
+      expect(encode({ tools }, target).body['tools']).toEqual([
+        {
+          functionDeclarations: [
+            { name: 'f', description: 'None.' },
+            { name: 'g', description: 'Tells the time.\n\nNone.' },
+          ],
+        },
+      ])
+    },
+  )
+
   test('hosted tools are mapped, lost where Google has none, and beside functions before Gemini 3', () => {
     const search = [
       hostedTool('web_search', 'web_search'),
