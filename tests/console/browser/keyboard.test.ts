@@ -118,6 +118,7 @@ describe.skipIf(!HAS_BROWSER)('by keyboard alone', () => {
     await tabTo(page, 'Message')
     await page.keyboard.press('Control+Enter')
     await page.getByTestId('answer').getByText('Say hello in five languages.').waitFor()
+    await stage.stored(200)
     await go(page, 'Requests')
     await press(page, 'echo receipt')
     await page.getByRole('dialog', { name: 'Receipt' }).getByText('Complete').waitFor()

@@ -2,6 +2,7 @@ import type { Browser, Page } from 'playwright-core'
 import { launchBrowser, openVisitor, type Visitor } from '#tests/support/browser.ts'
 import { type ServerProcess, spawnServer } from '#tests/support/gateway/serve-process.ts'
 import { type TestDatabase, testDatabase } from '#tests/support/stores/database.ts'
+import { until } from '#tests/support/upstreams/upstream.ts'
 import { type SimulatorServer, serveSimulator } from '@/simulator/serve.ts'
 import type { Place } from './places.ts'
 
@@ -19,6 +20,8 @@ export interface Stage {
   visitor(options?: Parameters<typeof openVisitor>[2]): Promise<Visitor>
   /** Calls the API host with a key, streamed, and reads all of the answer. */
   ask(key: string, model: string, text?: string): Promise<{ status: number; text: string; id: string }>
+  /** Waits until a request with this status is stored, a moment after its answer: a log that is read before is without it. */
+  stored(status: number): Promise<void>
   close(): Promise<void>
 }
 
@@ -58,6 +61,9 @@ export async function openStage(): Promise<Stage> {
       })
       const id = response.headers.get('x-request-id') ?? ''
       return { status: response.status, text: await response.text(), id }
+    },
+    async stored(status) {
+      await until(async () => (await database.sql`select from exchange where status = ${status}`).length > 0)
     },
     async close() {
       await browser.close()

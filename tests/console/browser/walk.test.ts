@@ -134,6 +134,7 @@ describe.skipIf(!HAS_BROWSER)('from the printed link to a paid answer, in a brow
   step('without credit the answer is 402, and the page says so', async () => {
     expect((await stage.ask(key, 'acme/echo')).status).toBe(200)
     expect((await stage.ask(key, 'acme/echo')).status).toBe(402)
+    await stage.stored(402)
     await customer.page.goto('/requests?status=402')
     await customer.page.getByRole('cell').getByText('Refused').first().waitFor()
   })
