@@ -4,6 +4,7 @@ import type { Database } from '@/db/connect.ts'
 import type { Defaults } from '@/routing/catalog/defaults.ts'
 import type { LimitReading } from '../api/contract/usage.ts'
 import { firstIdAt } from '../requests/request-log.ts'
+import { keyLabels } from './key-rows.ts'
 
 interface Used {
   requests: number
@@ -29,12 +30,13 @@ export async function readLimits(
   now: Date,
 ): Promise<LimitReading[]> {
   const used = await usedByKey(database, account.id, now)
+  const labels = keyLabels(keys)
   const all = [...used.values()].reduce(add, NOTHING)
   const ofAccount = { scope: 'account', key_id: null, key_name: null } as const
   return [
     ...readingsOf(ofAccount, account.limits, defaults.limits.account, all),
     ...keys.flatMap(key => {
-      const whose = { scope: 'key', key_id: key.id, key_name: key.name || `sk-${key.lookup}` } as const
+      const whose = { scope: 'key', key_id: key.id, key_name: labels.get(key.id) ?? null } as const
       return readingsOf(whose, key.limits, defaults.limits.key, used.get(key.id) ?? NOTHING)
     }),
   ]

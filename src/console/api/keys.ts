@@ -4,7 +4,7 @@ import { accountStore } from '@/accounts/store.ts'
 import { keySpending } from '@/ledger/store.ts'
 import { isRange } from '@/net/ip-range.ts'
 import { parseMoney } from '@/pricing/money.ts'
-import { keyRevision, keyRow, limitChangesOf } from '../accounts/key-rows.ts'
+import { keyLabels, keyRevision, keyRow, limitChangesOf } from '../accounts/key-rows.ts'
 import { reachedModels } from '../accounts/reach.ts'
 import type { Console } from '../deployment.ts'
 import { invalid, notFound } from '../failure.ts'
@@ -72,7 +72,8 @@ async function shownKeys({ database, clock }: Console, keys: readonly ApiKey[]):
     database.sql,
     keys.map(({ id }) => id),
   )
-  return keys.map(key => keyRow(key, spending.get(key.id), clock.now()))
+  const labels = keyLabels(keys)
+  return keys.map(key => keyRow(key, spending.get(key.id), clock.now(), labels.get(key.id)))
 }
 
 /** A key as the API shows it, with what it has spent in its running period. */

@@ -3,6 +3,7 @@ import { accountStore } from '@/accounts/store.ts'
 import type { Database } from '@/db/connect.ts'
 import { formatMoney } from '@/pricing/money.ts'
 import { standingRow } from '../accounts/account-rows.ts'
+import { keyLabels } from '../accounts/key-rows.ts'
 import { readLimits } from '../accounts/limit-readings.ts'
 import { csv, csvResponse } from '../csv.ts'
 import type { Console } from '../deployment.ts'
@@ -77,8 +78,8 @@ async function namesOf(
     case 'service_tier':
       return new Map(ids.map(id => [id, id === '' ? 'Standard' : id]))
     case 'key': {
-      const keys = await keyStore(database).findKeyNames(ids.map(Number))
-      return new Map(keys.map(({ id, name, lookup }) => [String(id), name === '' ? `sk-${lookup}` : name]))
+      const labels = keyLabels(await keyStore(database).findKeyNames(ids.map(Number)))
+      return new Map([...labels].map(([id, label]) => [String(id), label]))
     }
     case 'account': {
       const found = await Promise.all(ids.map(id => accounts.findAccount(Number(id))))

@@ -4,6 +4,7 @@ import type { Rows } from '@/db/connect.ts'
 import { exchange } from '@/db/schema.ts'
 import { inputTokens, outputTokens } from '@/generation/usage.ts'
 import { formatMoney } from '@/pricing/money.ts'
+import { keyLabel } from '../accounts/key-rows.ts'
 import type { RequestLine } from '../api/contract/requests.ts'
 import type { EndFilter } from '../api/contract/words.ts'
 
@@ -105,7 +106,7 @@ export async function keyNamesOf(
 ): Promise<Map<number, string>> {
   const ids = [...new Set(exchanges.map(({ keyId }) => keyId))]
   const found = await keyStore({ orm: rows }).findKeyNames(ids)
-  return new Map(found.map(({ id, name, lookup }) => [id, name === '' ? `sk-${lookup}` : name]))
+  return new Map(found.map(key => [key.id, keyLabel(key)]))
 }
 
 /** A stored result as a line of the log; `names` are those of the keys. */

@@ -115,6 +115,24 @@ describe('a key', () => {
   })
 })
 
+test('keys of one name are told apart by how they begin, and one without a name is called by that alone', async () => {
+  const twice = await site.signUp('twice@example.com')
+  const make = (name: string) => site.call(twice, 'POST /api/keys', { body: { name } })
+  const [one, other, nameless, alone] = [
+    await make('laptop'),
+    await make('laptop'),
+    await make(''),
+    await make('server'),
+  ]
+  const labels = [`laptop (${one.key.prefix})`, `laptop (${other.key.prefix})`, nameless.key.prefix, 'server']
+  for (const { secret } of [one, other, nameless, alone]) await ask(secret)
+  await gateway.server.flush()
+  const { items } = await site.call(twice, 'GET /api/keys', { query: {} })
+  expect(items.map(({ label }) => label).toReversed()).toEqual(labels)
+  const { series } = await site.call(twice, 'GET /api/usage', { query: { by: 'key' } })
+  expect(series.map(({ name }) => name).toSorted()).toEqual(labels.toSorted())
+})
+
 describe('the overview', () => {
   test('tells balance, spending and limits', async () => {
     const overview = await site.call(ada, 'GET /api/overview', { query: {} })

@@ -26,6 +26,8 @@ export const key = closed({
   name: Type.String(),
   /** `sk-` and eight characters: what is safe to show of it. */
   prefix: Type.String(),
+  /** What people call it: its name, or its prefix where it has none; in a list with both where others have that name. */
+  label: Type.String(),
   status: oneOf(['active', 'expired', 'revoked']),
   /** Null: all that the account reaches. */
   models: nullable(Type.Array(Type.String())),

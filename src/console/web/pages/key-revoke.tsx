@@ -1,6 +1,7 @@
 import type { Key } from '../../api/contract/keys.ts'
 import { Confirm } from '../parts/confirm.tsx'
 import { useToast } from '../parts/toast.tsx'
+import { KeyPrefix } from './key-table.tsx'
 
 /** Asks whether a key is to be revoked; `revoke` has the server do it. */
 export function RevokeKey({
@@ -28,7 +29,8 @@ export function RevokeKey({
       }}
     >
       <p>
-        <b>{apiKey.name || apiKey.prefix}</b> stops working at once and for good; its running answers end.
+        <b>{apiKey.name || 'Unnamed'}</b> (<KeyPrefix of={apiKey} />) stops working at once and for good; its
+        running answers end.
       </p>
     </Confirm>
   )

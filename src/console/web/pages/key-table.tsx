@@ -64,7 +64,7 @@ function columnsOf(acts: KeyActs | undefined): Column<Key>[] {
       cell: key => (
         <>
           {key.name || 'Unnamed'} <br />
-          <code class="soft">{key.prefix}…</code>
+          <KeyPrefix of={key} />
         </>
       ),
     },
@@ -108,14 +108,19 @@ function columnsOf(acts: KeyActs | undefined): Column<Key>[] {
 }
 
 function buttonsOf(key: Key, { change, onChange, onRevoke }: KeyActs) {
+/** How it begins: what is compared with a key that somebody found. */
+export function KeyPrefix({ of: { prefix } }: { of: Key }) {
+  return <code class="soft">{prefix}…</code>
+}
+
   return key.status === 'revoked' ? null : (
     <>
       <Button small kind="quiet" onClick={() => onChange(key)}>
         {change}
-        <span class="unseen"> {key.name || key.prefix}</span>
+        <span class="unseen"> {key.label}</span>
       </Button>
       <Button small kind="danger" onClick={() => onRevoke(key)}>
-        Revoke<span class="unseen"> {key.name || key.prefix}</span>
+        Revoke<span class="unseen"> {key.label}</span>
       </Button>
     </>
   )

@@ -70,10 +70,7 @@ function AccountAndChannel({ filter, change }: WhoseProps) {
 
 function KeyField({ filter, change }: WhoseProps) {
   const keys = useQuery('keys', signal => call('GET /api/keys', { query: { limit: 200 } }, signal))
-  const options = keys.data?.items.map(({ id, name, prefix }) => ({
-    value: String(id),
-    label: name || prefix,
-  }))
+  const options = keys.data?.items.map(({ id, label }) => ({ value: String(id), label }))
   return (
     <SelectField
       label="Key"

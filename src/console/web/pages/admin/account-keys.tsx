@@ -65,12 +65,7 @@ function LimitKey({ apiKey, onClose, onDone }: { apiKey: Key; onClose(): void; o
     onClose()
   })
   return (
-    <FormDialog
-      title={`Limits of ${apiKey.name || apiKey.prefix}`}
-      verb="Save limits"
-      action={change}
-      onClose={onClose}
-    >
+    <FormDialog title={`Limits of ${apiKey.label}`} verb="Save limits" action={change} onClose={onClose}>
       <p class="soft">Left empty: the deployment's default for keys.</p>
       <LimitFields field={change.field} />
     </FormDialog>
