@@ -28,6 +28,7 @@ export interface Part {
 }
 
 interface AccountSearch extends Part {
+  /** A part of the address, the number, or a key of theirs as far as it is shown. */
   search?: string | undefined
   status?: AccountStatus | undefined
   asksToClose?: boolean | undefined
@@ -159,11 +160,16 @@ export function accountStore({ orm }: { orm: Rows }) {
   }
 }
 
-/** An id is also a part of many addresses. */
+/** An id is also a part of many addresses, and whoever finds a key knows no account. */
 function matches(search: string): SQL | undefined {
   const pattern = patternOf(search)
   const id = /^\d{1,15}$/.test(search.trim()) ? eq(account.id, Number(search.trim())) : undefined
-  return or(sql`${account.email} like ${pattern}`, id)
+  const lookup = /^sk-(.{8})/.exec(search.trim())?.[1]
+  const ofKey =
+    lookup === undefined
+      ? undefined
+      : sql`${account.id} = (select ${apiKey.accountId} from ${apiKey} where ${apiKey.lookup} = ${lookup})`
+  return or(sql`${account.email} like ${pattern}`, id, ofKey)
 }
 
 /** All of them in order of id or, with a limit, the newest. */

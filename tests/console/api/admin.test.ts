@@ -188,6 +188,21 @@ describe('an act on an account is in the log with what was before and after', ()
   })
 })
 
+test('an account is found by a key of theirs that somebody has found, and by no other', async () => {
+  const reader = await site.signUp('finder@example.com', 'read_only')
+  const holder = await site.signUp('leaky@example.com')
+  const { key, secret } = await site.call(holder, 'POST /api/keys', { body: { name: 'leaked' } })
+  const found = async (search: string) => {
+    const { items } = await site.call(reader, 'GET /api/admin/accounts', { query: { search } })
+    return items.map(({ email }) => email)
+  }
+  expect(await found(key.prefix)).toEqual([holder.email])
+  expect(await found(` ${secret} `)).toEqual([holder.email])
+  expect(await found('sk-')).toEqual([])
+  expect(await found(key.prefix.slice(0, -1))).toEqual([])
+  expect(await found('sk-%%%%%%%%')).toEqual([])
+})
+
 test('an invited holder gets the account that was made for them, once', async () => {
   const { account, url } = await site.call(owner, 'POST /api/admin/accounts', {
     body: { email: 'holder@example.com', credit: '9.00', invite: true, password: PASSWORD },

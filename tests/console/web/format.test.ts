@@ -13,6 +13,7 @@ import {
   readList,
   wholeNumber,
 } from '@/console/web/format/number.ts'
+import { pastedKey, pastedRequestId } from '@/console/web/format/pasted.ts'
 import { typedFutureDay, withChange, withoutChange } from '@/console/web/format/price-changes.ts'
 import { priceTexts, readPriceTexts } from '@/console/web/format/price-texts.ts'
 import { stacked } from '@/console/web/format/stack.ts'
@@ -152,6 +153,29 @@ describe('numbers', () => {
 
   test('a list may be separated by anything people use', () => {
     expect(readList(' a, b\nc  a,,')).toEqual(['a', 'b', 'c'])
+  })
+})
+
+describe('what is pasted into a search', () => {
+  test('is of a whole key only what may be in an address', () => {
+    const secret = `sk-IKzEsVnR${'a1B'.repeat(16)}`
+    expect(pastedKey(secret)).toBe('sk-IKzEsVnR')
+    expect(pastedKey(` Authorization: Bearer ${secret}`)).not.toContain('a1B')
+    for (const typed of ['sk-IKzEsVnR', 'sk-', 'laptop', 'risk-assessmentsOfTheWholeCompany']) {
+      expect(pastedKey(typed)).toBe(typed)
+    }
+  })
+
+  const id = '019ac0f2-91e5-7394-b50c-15e37e742ed2'
+  test.each([
+    [id, id],
+    [` ${id}\n`, id],
+    [`Error code: 502 - The upstream failed (request id: ${id})`, id],
+    [`x-request-id: ${id.toUpperCase()}`, id.toUpperCase()],
+    [' 019ac0f2-9 ', '019ac0f2-9'],
+    ['', ''],
+  ])('is the request id in %j', (text, found) => {
+    expect(pastedRequestId(text)).toBe(found)
   })
 })
 

@@ -1,6 +1,7 @@
 import type { ComponentChildren } from 'preact'
 import type { Key } from '../../api/contract/keys.ts'
 import type { CursorList } from '../api/query.ts'
+import { pastedKey } from '../format/pasted.ts'
 import { Button } from '../parts/button.tsx'
 import { TextField } from '../parts/field.tsx'
 import { ListTable } from '../parts/list-table.tsx'
@@ -39,7 +40,7 @@ export function KeyTable({ list, typed, onTyped, acts, empty }: KeyTableProps) {
           placeholder="Name, or sk-…"
           spellcheck={false}
           value={typed}
-          onValue={onTyped}
+          onValue={text => onTyped(pastedKey(text))}
         />
       </search>
       <ListTable
@@ -107,12 +108,12 @@ function columnsOf(acts: KeyActs | undefined): Column<Key>[] {
   ]
 }
 
-function buttonsOf(key: Key, { change, onChange, onRevoke }: KeyActs) {
 /** How it begins: what is compared with a key that somebody found. */
 export function KeyPrefix({ of: { prefix } }: { of: Key }) {
   return <code class="soft">{prefix}…</code>
 }
 
+function buttonsOf(key: Key, { change, onChange, onRevoke }: KeyActs) {
   return key.status === 'revoked' ? null : (
     <>
       <Button small kind="quiet" onClick={() => onChange(key)}>

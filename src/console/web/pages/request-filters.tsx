@@ -1,6 +1,7 @@
 import { call } from '../api/client.ts'
 import { fieldsOf } from '../api/form-state.ts'
 import { useQuery } from '../api/query.ts'
+import { pastedRequestId } from '../format/pasted.ts'
 import { asOptions, type Option, SelectField, TextField } from '../parts/field.tsx'
 import { DAYS, type LineFilter, SPANS } from '../stream/line-filter.ts'
 import { DayFields, lastWeek } from './day-fields.tsx'
@@ -25,7 +26,7 @@ export function RequestFilters({ filter, change, isForAll }: RequestFiltersProps
         placeholder="First characters"
         spellcheck={false}
         value={filter.id}
-        onValue={id => change({ id: id.trim().replace(/[^\da-fA-F-]/g, '') })}
+        onValue={id => change({ id: pastedRequestId(id) })}
       />
       <SelectField
         label="Model"

@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks'
 import type { Key } from '../../../api/contract/keys.ts'
-import { useSettled } from '../../api/address.ts'
+import { useAddressState, useSettled } from '../../api/address.ts'
 import { call } from '../../api/client.ts'
 import { useForm, useRevision } from '../../api/form-state.ts'
 import { useCursorList } from '../../api/query.ts'
@@ -12,14 +12,16 @@ import { RevokeKey } from '../key-revoke.tsx'
 import { KeyTable } from '../key-table.tsx'
 import { LimitFields } from '../limit-fields.tsx'
 
+/** In the address: a part of the name of those that are listed, or how they begin. */
+const PRESETS = { keys: '' }
 const keyId = (key: Key) => key.id
 
 /** The keys of an account, which an administrator may limit and revoke. */
 export function AccountKeys({ id, mayAdminister }: { id: number; mayAdminister: boolean }) {
   const [revoking, setRevoking] = useState<Key>()
   const [limiting, setLimiting] = useState<Key>()
-  const [typed, setTyped] = useState('')
-  const search = useSettled(typed.trim())
+  const [address, change] = useAddressState(PRESETS)
+  const search = useSettled(address.keys.trim())
   const keys = useCursorList(`keys ${id} ${search}`, keyId, (cursor, signal) =>
     call('GET /api/admin/accounts/:id/keys', { params: { id }, query: { cursor, search } }, signal),
   )
@@ -28,8 +30,8 @@ export function AccountKeys({ id, mayAdminister }: { id: number; mayAdminister: 
       <h2 id="keys-title">Keys</h2>
       <KeyTable
         list={keys}
-        typed={typed}
-        onTyped={setTyped}
+        typed={address.keys}
+        onTyped={text => change({ keys: text })}
         acts={mayAdminister ? { change: 'Limit', onChange: setLimiting, onRevoke: setRevoking } : undefined}
         empty={
           search === '' ? (

@@ -5,6 +5,7 @@ import { useAddressState, useSettled } from '../../api/address.ts'
 import { call } from '../../api/client.ts'
 import { fieldsOf, useForm } from '../../api/form-state.ts'
 import { useCursorList } from '../../api/query.ts'
+import { pastedKey } from '../../format/pasted.ts'
 import { optionalAmount } from '../../format/typed.ts'
 import { Button } from '../../parts/button.tsx'
 import { CheckField, type Option, SelectField, TextField } from '../../parts/field.tsx'
@@ -55,15 +56,24 @@ export function AccountsPage() {
       actions={create}
     >
       <search class="filters" aria-label="Filter accounts">
-        <TextField label="Search" type="search" placeholder="Email or number" {...field('search')} />
+        <TextField
+          label="Search"
+          type="search"
+          placeholder="Email, number or sk-…"
+          spellcheck={false}
+          value={state.search}
+          onValue={text => change({ search: pastedKey(text) })}
+        />
         <SelectField label="Status" options={STATUSES} {...field('status')} />
       </search>
       <ListTable
         label="Accounts"
         list={accounts}
-        columns={COLUMNS}
+        columns={columnsOf(search)}
         empty={
-          <Empty title="No account matches">Search for a part of the email, or make a new account.</Empty>
+          <Empty title="No account matches">
+            Search for a part of the email, for the number or for a key, or make a new account.
+          </Empty>
         }
       />
       {state.new === '' || !mayAdminister ? null : (
@@ -91,18 +101,26 @@ export function AccountStatus({ account }: { account: Account }) {
   )
 }
 
-const COLUMNS: readonly Column<Account>[] = [
-  {
-    label: 'Email',
-    kind: 'primary-cell',
-    cell: account => <a href={`/admin/accounts/${account.id}`}>{account.email}</a>,
-  },
-  { label: 'Number', cell: account => account.id },
-  { label: 'Status', kind: 'nowrap', cell: account => <AccountStatus account={account} /> },
-  { label: 'Balance', kind: 'number', cell: account => <Money amount={account.balance} style="short" /> },
-  { label: 'Available', kind: 'number', cell: account => <Money amount={account.available} style="short" /> },
-  { label: 'Made', kind: 'nowrap', cell: account => <When iso={account.created_at} style="day" /> },
-]
+/** Who was found by a key is looked at for that key. */
+function columnsOf(search: string): Column<Account>[] {
+  const key = search.startsWith('sk-') ? `?keys=${encodeURIComponent(search)}` : ''
+  return [
+    {
+      label: 'Email',
+      kind: 'primary-cell',
+      cell: account => <a href={`/admin/accounts/${account.id}${key}`}>{account.email}</a>,
+    },
+    { label: 'Number', cell: account => account.id },
+    { label: 'Status', kind: 'nowrap', cell: account => <AccountStatus account={account} /> },
+    { label: 'Balance', kind: 'number', cell: account => <Money amount={account.balance} style="short" /> },
+    {
+      label: 'Available',
+      kind: 'number',
+      cell: account => <Money amount={account.available} style="short" />,
+    },
+    { label: 'Made', kind: 'nowrap', cell: account => <When iso={account.created_at} style="day" /> },
+  ]
+}
 
 function CreateAccount({ onClose, onCreated }: { onClose(): void; onCreated(): void }) {
   const { deployment } = useSession()
