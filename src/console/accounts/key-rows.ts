@@ -1,6 +1,7 @@
 import type { ApiKey, LimitChanges } from '@/accounts/account.ts'
 import { formatMoney } from '@/pricing/money.ts'
 import type { Key } from '../api/contract/keys.ts'
+import { keyLabel, keyPrefix } from '../key-labels.ts'
 import { revisionOf } from '../revision.ts'
 
 /** A key as the console shows it. `spentNano`: of the cap's running period. `now` in ms. */
@@ -14,7 +15,7 @@ export function keyRow(
     id: key.id,
     account_id: key.accountId,
     name: key.name,
-    prefix: prefixOf(key.lookup),
+    prefix: keyPrefix(key),
     label,
     status: statusOf(key, now),
     models: key.models === undefined ? null : [...key.models],
@@ -28,30 +29,6 @@ export function keyRow(
     revoked_at: key.revokedAt?.toISOString() ?? null,
     revision: keyRevision(key),
   }
-}
-
-/** Of a key, what tells people which one it is. */
-type Named = Pick<ApiKey, 'id' | 'name' | 'lookup'>
-
-/** What people call a key: its name or, where it has none, how it begins. */
-export function keyLabel({ name, lookup }: Named): string {
-  return name === '' ? prefixOf(lookup) : name
-}
-
-/** The same of keys that stand beside one another, by their ids: of one name, how they begin tells them apart. */
-export function keyLabels(keys: readonly Named[]): Map<number, string> {
-  const alike = Map.groupBy(keys, keyLabel)
-  return new Map(
-    keys.map(key => {
-      const label = keyLabel(key)
-      const isAlone = alike.get(label)?.length === 1
-      return [key.id, isAlone ? label : `${label} (${prefixOf(key.lookup)})`]
-    }),
-  )
-}
-
-function prefixOf(lookup: string): string {
-  return `sk-${lookup}`
 }
 
 /** Another one whenever somebody has changed the key's name or limits. */

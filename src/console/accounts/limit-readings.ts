@@ -3,8 +3,8 @@ import type { LimitValues } from '@/config/file.ts'
 import type { Database } from '@/db/connect.ts'
 import type { Defaults } from '@/routing/catalog/defaults.ts'
 import type { LimitReading } from '../api/contract/usage.ts'
+import { keyLabels } from '../key-labels.ts'
 import { firstIdAt } from '../requests/request-log.ts'
-import { keyLabels } from './key-rows.ts'
 
 interface Used {
   requests: number

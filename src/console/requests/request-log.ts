@@ -4,9 +4,9 @@ import type { Rows } from '@/db/connect.ts'
 import { exchange } from '@/db/schema.ts'
 import { inputTokens, outputTokens } from '@/generation/usage.ts'
 import { formatMoney } from '@/pricing/money.ts'
-import { keyLabel } from '../accounts/key-rows.ts'
 import type { RequestLine } from '../api/contract/requests.ts'
 import type { EndFilter } from '../api/contract/words.ts'
+import { keyLabel } from '../key-labels.ts'
 
 /** A request that is over, as it is stored. */
 export type StoredExchange = typeof exchange.$inferSelect
