@@ -1,89 +1,52 @@
-/** Every way in which a request can fail, as its `code` (Gemini: `reason`) tells the caller. One row each in `KINDS`. */
-export type ErrorKind =
-  | 'invalid_json'
-  | 'invalid_request'
-  | 'model_not_found'
-  | 'surface_not_supported'
-  | 'unsupported_parameter'
-  | 'previous_response_not_found'
-  | 'missing_api_key'
-  | 'invalid_api_key'
-  | 'credit_exhausted'
-  | 'credit_reserved'
-  | 'key_budget_exhausted'
-  | 'ip_not_allowed'
-  | 'account_suspended'
-  | 'unknown_path'
-  | 'not_found'
-  | 'body_stalled'
-  | 'idempotency_conflict'
-  | 'body_too_large'
-  | 'unsupported_encoding'
-  | 'unsupported_media_type'
-  | 'websocket_unsupported'
-  | 'rate_limited'
-  | 'too_many_concurrent'
-  | 'client_closed'
-  | 'upstream_rejected'
-  | 'upstream_rate_limited'
-  | 'upstream_error'
-  | 'upstream_auth'
-  | 'upstream_timeout'
-  | 'no_channel'
-  | 'billing_unavailable'
-  | 'shutting_down'
-  | 'overloaded'
-  | 'internal_error'
-
-/** Who has to act: the caller, the operator of this gateway, or the vendor. */
-type ErrorOrigin = 'client' | 'gateway' | 'upstream'
-
 /** Where another attempt could succeed. Decided where the failure is understood (upstream/outcome.ts). */
 type Retry = 'never' | 'next-channel'
 
 interface KindRow {
   status: number
-  origin: ErrorOrigin
   /** False: the same request will fail again, so clients are told not to retry (`x-should-retry: false`). */
   callerMayRetry: boolean
 }
 
+/** Every way in which a request can fail, by its `code` (Gemini: `reason`), which tells the caller. */
 const KINDS = {
-  invalid_json: { status: 400, origin: 'client', callerMayRetry: false },
-  invalid_request: { status: 400, origin: 'client', callerMayRetry: false },
-  model_not_found: { status: 400, origin: 'client', callerMayRetry: false },
-  surface_not_supported: { status: 400, origin: 'client', callerMayRetry: false },
-  unsupported_parameter: { status: 400, origin: 'client', callerMayRetry: false },
-  previous_response_not_found: { status: 400, origin: 'client', callerMayRetry: false },
-  missing_api_key: { status: 401, origin: 'client', callerMayRetry: false },
-  invalid_api_key: { status: 401, origin: 'client', callerMayRetry: false },
-  credit_exhausted: { status: 402, origin: 'client', callerMayRetry: false },
-  credit_reserved: { status: 402, origin: 'client', callerMayRetry: true },
-  key_budget_exhausted: { status: 402, origin: 'client', callerMayRetry: false },
-  ip_not_allowed: { status: 403, origin: 'client', callerMayRetry: false },
-  account_suspended: { status: 403, origin: 'client', callerMayRetry: false },
-  unknown_path: { status: 404, origin: 'client', callerMayRetry: false },
-  not_found: { status: 404, origin: 'client', callerMayRetry: false },
-  body_stalled: { status: 408, origin: 'client', callerMayRetry: true },
-  idempotency_conflict: { status: 409, origin: 'client', callerMayRetry: false },
-  body_too_large: { status: 413, origin: 'client', callerMayRetry: false },
-  unsupported_encoding: { status: 415, origin: 'client', callerMayRetry: false },
-  unsupported_media_type: { status: 415, origin: 'client', callerMayRetry: false },
-  websocket_unsupported: { status: 426, origin: 'client', callerMayRetry: false },
-  rate_limited: { status: 429, origin: 'client', callerMayRetry: true },
-  too_many_concurrent: { status: 429, origin: 'client', callerMayRetry: true },
-  client_closed: { status: 499, origin: 'client', callerMayRetry: false },
-  upstream_rejected: { status: 400, origin: 'client', callerMayRetry: false },
-  upstream_rate_limited: { status: 429, origin: 'upstream', callerMayRetry: true },
-  upstream_error: { status: 502, origin: 'upstream', callerMayRetry: false },
-  upstream_auth: { status: 502, origin: 'upstream', callerMayRetry: false },
-  upstream_timeout: { status: 504, origin: 'upstream', callerMayRetry: false },
-  no_channel: { status: 503, origin: 'gateway', callerMayRetry: true },
-  billing_unavailable: { status: 503, origin: 'gateway', callerMayRetry: true },
-  shutting_down: { status: 503, origin: 'gateway', callerMayRetry: true },
-  overloaded: { status: 503, origin: 'gateway', callerMayRetry: true },
-  internal_error: { status: 500, origin: 'gateway', callerMayRetry: false },
-} as const satisfies Record<ErrorKind, KindRow>
+  invalid_json: { status: 400, callerMayRetry: false },
+  invalid_request: { status: 400, callerMayRetry: false },
+  model_not_found: { status: 400, callerMayRetry: false },
+  surface_not_supported: { status: 400, callerMayRetry: false },
+  unsupported_parameter: { status: 400, callerMayRetry: false },
+  previous_response_not_found: { status: 400, callerMayRetry: false },
+  missing_api_key: { status: 401, callerMayRetry: false },
+  invalid_api_key: { status: 401, callerMayRetry: false },
+  credit_exhausted: { status: 402, callerMayRetry: false },
+  credit_reserved: { status: 402, callerMayRetry: true },
+  key_budget_exhausted: { status: 402, callerMayRetry: false },
+  ip_not_allowed: { status: 403, callerMayRetry: false },
+  account_suspended: { status: 403, callerMayRetry: false },
+  unknown_path: { status: 404, callerMayRetry: false },
+  not_found: { status: 404, callerMayRetry: false },
+  body_stalled: { status: 408, callerMayRetry: true },
+  idempotency_conflict: { status: 409, callerMayRetry: false },
+  body_too_large: { status: 413, callerMayRetry: false },
+  unsupported_encoding: { status: 415, callerMayRetry: false },
+  unsupported_media_type: { status: 415, callerMayRetry: false },
+  websocket_unsupported: { status: 426, callerMayRetry: false },
+  rate_limited: { status: 429, callerMayRetry: true },
+  too_many_concurrent: { status: 429, callerMayRetry: true },
+  client_closed: { status: 499, callerMayRetry: false },
+  upstream_rejected: { status: 400, callerMayRetry: false },
+  upstream_rate_limited: { status: 429, callerMayRetry: true },
+  upstream_error: { status: 502, callerMayRetry: false },
+  upstream_auth: { status: 502, callerMayRetry: false },
+  upstream_timeout: { status: 504, callerMayRetry: false },
+  no_channel: { status: 503, callerMayRetry: true },
+  billing_unavailable: { status: 503, callerMayRetry: true },
+  shutting_down: { status: 503, callerMayRetry: true },
+  overloaded: { status: 503, callerMayRetry: true },
+  internal_error: { status: 500, callerMayRetry: false },
+} as const satisfies Record<string, KindRow>
+
+/** One of them. */
+export type ErrorKind = keyof typeof KINDS
 
 /**
  * What an upstream's complaint is about, where the kind does not tell: the key, or one model with it, or reasoning of
@@ -118,7 +81,6 @@ interface GatewayErrorOptions {
 /** The one error of the gateway. `message` is safe to show to the caller; `detail` and `cause` go to the log. */
 export class GatewayError extends Error {
   readonly kind: ErrorKind
-  readonly origin: ErrorOrigin
   readonly status: number
   readonly code: string
   readonly param: string | undefined
@@ -135,7 +97,6 @@ export class GatewayError extends Error {
     const row: KindRow = KINDS[kind]
     this.name = 'GatewayError'
     this.kind = kind
-    this.origin = row.origin
     this.status = options.status ?? row.status
     this.code = options.code ?? kind
     this.param = options.param

@@ -37,7 +37,7 @@ export async function answerOnce(gateway: IdempotentGateway, call: IdempotentCal
     caller = await admittedCaller(gateway, call)
   } catch (error) {
     const failure = asGatewayError(error)
-    if (failure.origin === 'client') return answer(request)
+    if (failure.status < 500) return answer(request)
     // Who calls may be known the next moment, and then the request would be run without its key.
     return errorResponse(failure, gateway.newRequestId(), call.surface)
   }
