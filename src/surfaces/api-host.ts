@@ -23,7 +23,7 @@ import { messages } from './messages.ts'
 import { unknownPath } from './unknown-path.ts'
 import { videos } from './videos.ts'
 
-/** Everything that the surfaces need of the process. Built once in commands/serve/server.ts. */
+/** Everything that the surfaces need of the process. Built once in commands/serve/gateway.ts. */
 export type ApiGateway = IdempotentGateway & ResponseGateway & VideoGateway
 
 /** The API's listener. */

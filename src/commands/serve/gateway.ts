@@ -39,7 +39,7 @@ import { ConnectionPools } from '@/upstream/connection-pools.ts'
 import { tcpReach } from '@/upstream/connections.ts'
 import { createMediaFetch } from '@/upstream/media.ts'
 import { lazySimulator } from './lazy-simulator.ts'
-import { openSelection } from './selection.ts'
+import { openRouting } from './routing.ts'
 
 /** What the parts of a gateway go by. */
 export interface GatewaySettings
@@ -122,7 +122,7 @@ export async function openGateway(options: GatewayOptions, openRequests: () => n
     onRedisDown: () => catalog.defaults().limits.onRedisDown,
   })
   opened.defer(() => limiter.close())
-  const selection = openSelection({
+  const routing = openRouting({
     catalog,
     redis,
     namespace: options.limitsNamespace,
@@ -131,11 +131,11 @@ export async function openGateway(options: GatewayOptions, openRequests: () => n
     random,
     log,
   })
-  opened.defer(() => selection.close())
+  opened.defer(() => routing.close())
   const load = new Load({
     clock,
     random,
-    openSockets: () => openRequests() + selection.concurrency.total,
+    openSockets: () => openRequests() + routing.concurrency.total,
     openFiles,
     maxFiles: warnOfFew(fileLimit(), log),
   })
@@ -145,7 +145,7 @@ export async function openGateway(options: GatewayOptions, openRequests: () => n
     ...upstreamsOf(clock, simulator.url),
     authenticate: keys.authenticate,
     catalog,
-    selector: selection.selector,
+    selector: routing.selector,
     store,
     settling,
     ledger,
@@ -162,7 +162,7 @@ export async function openGateway(options: GatewayOptions, openRequests: () => n
   opened.defer(() => gateway.idempotency.close())
   const parts = opened.move()
   const close = () => parts.disposeAsync()
-  return { gateway, catalog, store, ledger, limiter, load, health: selection.health, responses, close }
+  return { gateway, catalog, store, ledger, limiter, load, health: routing.health, responses, close }
 }
 
 /** What of a gateway is opened before it, and closed after it. */

@@ -10,7 +10,7 @@ import { Selector } from '@/routing/selector.ts'
 import type { Log } from '@/telemetry/log.ts'
 
 /** What candidates are chosen by. */
-interface SelectionOptions {
+interface RoutingOptions {
   catalog: LiveCatalog
   /** By which processes tell one another what is held back; undefined: this process is alone. */
   redis: { url: string; connection: RedisConnection } | undefined
@@ -25,7 +25,7 @@ interface SelectionOptions {
 }
 
 /** What chooses among channels: their health, how much runs on each, and where conversations were served. */
-interface Selection {
+interface Routing {
   selector: Selector
   health: Health
   concurrency: Concurrency
@@ -33,7 +33,7 @@ interface Selection {
 }
 
 /** Builds them, and has health forget what the catalog does not have any more. */
-export function openSelection(options: SelectionOptions): Selection {
+export function openRouting(options: RoutingOptions): Routing {
   const { catalog, redis, namespace, clock, random, log } = options
   const sharing =
     redis &&

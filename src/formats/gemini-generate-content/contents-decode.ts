@@ -11,7 +11,7 @@ import {
 } from '@/generation/part.ts'
 import { resultsFirst, type Turn } from '@/generation/request.ts'
 import { asArray, asObject, asString, type JsonObject, type JsonValue } from '@/json/json.ts'
-import { CallIds } from './call-ids.ts'
+import { DerivedCallIds } from './derived-call-ids.ts'
 import { decodeResult } from './function-response.ts'
 import { decodeMedia } from './media.ts'
 import { isSignatureBypass } from './signature-bypass.ts'
@@ -22,7 +22,7 @@ import { FORMAT } from './wire.ts'
  * one content per chunk. Results come first in their turn.
  */
 export function decodeContents(contents: readonly JsonValue[]): Turn[] {
-  const ids = new CallIds()
+  const ids = new DerivedCallIds()
   const turns: { role: 'user' | 'assistant'; parts: Part[] }[] = []
   for (const value of contents) {
     const content = asObject(value) ?? {}
@@ -91,7 +91,7 @@ function isSigned(part: Part | undefined, signature: Signature | undefined): boo
 }
 
 /** What one wire part says. A signature of another format is that of the thoughts before it (stream-encode.ts), but for a phase. */
-function decodePart(wire: JsonObject, ids: CallIds, turn: number): Part[] {
+function decodePart(wire: JsonObject, ids: DerivedCallIds, turn: number): Part[] {
   const value = asString(wire['thoughtSignature'])
   const says = value !== undefined && value !== '' && !isSignatureBypass(value)
   const signature = says && unwrapThoughts(value) === undefined ? unwrapSignature(value, FORMAT) : undefined
@@ -102,7 +102,12 @@ function decodePart(wire: JsonObject, ids: CallIds, turn: number): Part[] {
 }
 
 /** Google refuses a part with text and other data; where it is not asked, neither is lost. */
-function decodeAll(wire: JsonObject, signature: Signature | undefined, ids: CallIds, turn: number): Part[] {
+function decodeAll(
+  wire: JsonObject,
+  signature: Signature | undefined,
+  ids: DerivedCallIds,
+  turn: number,
+): Part[] {
   const { text, ...data } = wire
   const isOne = !asString(text) || DATA.every(name => asObject(wire[name]) === undefined)
   if (isOne) return decodeData(wire, signature, ids, turn)
@@ -110,7 +115,12 @@ function decodeAll(wire: JsonObject, signature: Signature | undefined, ids: Call
   return [...said, ...decodeData(data, signature, ids, turn)]
 }
 
-function decodeData(wire: JsonObject, signature: Signature | undefined, ids: CallIds, turn: number): Part[] {
+function decodeData(
+  wire: JsonObject,
+  signature: Signature | undefined,
+  ids: DerivedCallIds,
+  turn: number,
+): Part[] {
   const call = asObject(wire['functionCall'])
   if (call !== undefined) return [decodeCall(call, signature, ids, turn)]
   const response = asObject(wire['functionResponse'])
@@ -124,7 +134,12 @@ function decodeData(wire: JsonObject, signature: Signature | undefined, ids: Cal
   return text === '' && signature === undefined ? [] : [{ ...textPart(text), signature }]
 }
 
-function decodeCall(call: JsonObject, signature: Signature | undefined, ids: CallIds, turn: number): Part {
+function decodeCall(
+  call: JsonObject,
+  signature: Signature | undefined,
+  ids: DerivedCallIds,
+  turn: number,
+): Part {
   const name = asString(call['name']) ?? ''
   return {
     type: 'tool-call',
@@ -138,7 +153,7 @@ function decodeCall(call: JsonObject, signature: Signature | undefined, ids: Cal
   }
 }
 
-function decodeResponse(response: JsonObject, ids: CallIds): Part {
+function decodeResponse(response: JsonObject, ids: DerivedCallIds): Part {
   const name = asString(response['name']) ?? ''
   const callId = ids.result(name, asString(response['id']))
   return { type: 'tool-result', kind: 'function', callId, name, ...decodeResult(response), cache: undefined }

@@ -15,7 +15,7 @@ interface NamedCalls {
  * Ids for calls and results of a conversation that may have none. Derived from name and position, so that call and
  * result agree and the next request of the same conversation derives the same ones.
  */
-export class CallIds {
+export class DerivedCallIds {
   #count = 0
   #open = 0
   readonly #byId = new Map<string, Set<OpenCall>>()
