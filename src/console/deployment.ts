@@ -19,7 +19,7 @@ import type { Throttle } from './sign-in/throttle.ts'
 /** What the console is told of the process that it is in. */
 export interface Readings {
   /** Undefined: this process serves no requests itself. */
-  ledger(): (LedgerState & { healthy: boolean }) | undefined
+  ledger(): LedgerState | undefined
   channels(channels: Iterable<Channel>): ChannelHealth[]
   redis(): 'off' | 'ok' | 'away'
 }

@@ -51,8 +51,6 @@ export interface Ledger {
   note(settlement: Settlement): void
   /** Gives back what exchanges were charged, as far as it was not given back before. Repeating it changes nothing. */
   giveBack(exchanges: readonly Pick<ExchangeReference, 'id' | 'accountId'>[], reason: string): Promise<void>
-  /** Whether new exchanges may be admitted. */
-  healthy(): boolean
   state(): LedgerState
   /** Processes that are alive, this one included. */
   processes(): number
@@ -68,6 +66,8 @@ export interface Ledger {
 
 /** What an admission rule or a metric wants to know. */
 export interface LedgerState {
+  /** Whether new exchanges may be admitted. */
+  healthy: boolean
   /** How long the oldest hold has waited for its answer, in ms. */
   holdWaitMs: number
   /** Since a batch of holds failed, in ms; undefined: none did. */
@@ -151,8 +151,14 @@ export async function openLedger(options: LedgerOptions): Promise<Ledger> {
 
   const state = (): LedgerState => {
     const failedAt = holds.failedAt()
+    const holdWaitMs = holds.waitMs()
     return {
-      holdWaitMs: holds.waitMs(),
+      healthy:
+        !closing &&
+        spill?.journal.healthy() !== false &&
+        clock.elapsed() - upkeep.beatAt < timings.deadAfterMs &&
+        holdWaitMs < timings.holdPatienceMs,
+      holdWaitMs,
       holdFailureAgoMs: failedAt === undefined ? undefined : clock.elapsed() - failedAt,
       openHolds: running.size,
       settlementsWaiting: settles.size(),
@@ -193,11 +199,6 @@ export async function openLedger(options: LedgerOptions): Promise<Ledger> {
         await pool.store.post(posting).catch(unlessRefused)
       }
     },
-    healthy: () =>
-      !closing &&
-      spill?.journal.healthy() !== false &&
-      clock.elapsed() - upkeep.beatAt < timings.deadAfterMs &&
-      holds.waitMs() < timings.holdPatienceMs,
     state,
     processes: () => presence.alive(),
     beat: () => upkeep.beat(),

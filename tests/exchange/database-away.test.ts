@@ -71,8 +71,7 @@ test('readiness says so when the ledger admits nothing', async () => {
   expect((await ready()).status).toBe(200)
   gateway.server.gateway.ledger = {
     ...ledger,
-    healthy: () => false,
-    state: () => ({ ...ledger.state(), journal: 'full' }),
+    state: () => ({ ...ledger.state(), healthy: false, journal: 'full' }),
   }
   const response = await ready()
   gateway.server.gateway.ledger = ledger

@@ -99,7 +99,7 @@ test('a ledger that is not well is asked for nothing: a 503 at once', async () =
     asked.push(request)
     return real.hold(request)
   }
-  gateway.server.gateway.ledger = { ...real, hold, healthy: () => false }
+  gateway.server.gateway.ledger = { ...real, hold, state: () => ({ ...real.state(), healthy: false }) }
   const response = await ask(true)
   expect(response.status).toBe(503)
   expect(response.headers.get('retry-after')).toMatch(/^[12]$/)

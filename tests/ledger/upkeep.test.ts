@@ -32,11 +32,14 @@ test('a heartbeat that did not reach the database is none: the ledger is unwell 
   const own = await fixture.open({ clock })
   const restore = await cutOff(fixture.database)
   clock.advance(TIMINGS.deadAfterMs)
-  expect([await failureOf(() => own.beat()), own.healthy()]).toEqual([expect.not.stringMatching(/^$/), false])
+  expect([await failureOf(() => own.beat()), own.state().healthy]).toEqual([
+    expect.not.stringMatching(/^$/),
+    false,
+  ])
   await restore()
   // Connections that were cut fail once more before they are opened anew.
-  while ((await failureOf(() => own.beat())) !== '') expect(own.healthy()).toBe(false)
-  expect(own.healthy()).toBe(true)
+  while ((await failureOf(() => own.beat())) !== '') expect(own.state().healthy).toBe(false)
+  expect(own.state().healthy).toBe(true)
 })
 
 test('what is set aside for no exchange that runs is freed after a minute, and nothing else', async () => {

@@ -42,10 +42,10 @@ export async function unreadiness(
 ): Promise<string | undefined> {
   if (gateway.draining) return 'shutting down'
   if (!(await answersInTime(database, gateway.clock))) return 'the database does not answer'
-  const { holdFailureAgoMs, journal } = gateway.ledger.state()
+  const { healthy, holdFailureAgoMs, journal } = gateway.ledger.state()
   // A database may answer and take no hold: its disk is full, or it has become a copy of another.
   const takesHolds = holdFailureAgoMs === undefined || holdFailureAgoMs > FAILED_MS
-  if (gateway.ledger.healthy() && takesHolds) return undefined
+  if (healthy && takesHolds) return undefined
   return journal === 'full' ? 'the journal cannot be written' : 'billing is unavailable'
 }
 

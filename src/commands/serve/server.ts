@@ -74,7 +74,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     },
     gateway,
     readings: {
-      ledger: () => ({ ...ledger.state(), healthy: ledger.healthy() }),
+      ledger: () => ledger.state(),
       channels: channels => health.state(channels),
       redis: () => (settings.redisUrl === undefined ? 'off' : limiter.isDegraded ? 'away' : 'ok'),
     },
@@ -105,7 +105,7 @@ function expose(
   channelHealth: () => ChannelHealth[],
 ): void {
   exposeBreakers(metrics, () => breakersOf(channelHealth()))
-  exposeLedger(metrics, () => ({ ...ledger.state(), healthy: ledger.healthy() }))
+  exposeLedger(metrics, () => ledger.state())
   exposeOpenExchanges(metrics, () => gateway.open.size)
   exposeLoad(metrics, () => ({ ...load.reading(), limitsAreDegraded: limiter.isDegraded }))
 }

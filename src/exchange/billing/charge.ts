@@ -3,7 +3,7 @@ import { asGatewayError, GatewayError } from '@/errors/gateway-error.ts'
 import type { Interruption } from '@/exchange/interruption.ts'
 import { callerOf, type ExchangeRecord } from '@/exchange/record.ts'
 import { wholeCounts } from '@/generation/usage.ts'
-import type { Ledger } from '@/ledger/ledger.ts'
+import type { Ledger, LedgerState } from '@/ledger/ledger.ts'
 import type { SettleResult } from '@/ledger/types.ts'
 import type { Log } from '@/telemetry/log.ts'
 import type { Metrics } from '@/telemetry/metrics.ts'
@@ -56,10 +56,11 @@ export function reserve(
     now: clock.now,
     asked: () => record.channelFormat && { format: record.channelFormat, tier: record.askedTier },
   })
-  if (!ledger.healthy()) {
+  const state = ledger.state()
+  if (!state.healthy) {
     throw new GatewayError('billing_unavailable', 'Billing is unavailable, try again in a moment')
   }
-  const early = !caller.onTrial && isWell(ledger) && credit.isAmple(caller.accountId, bill.expectedNano)
+  const early = !caller.onTrial && isPrompt(state) && credit.isAmple(caller.accountId, bill.expectedNano)
   const granted = bill.reserve()
   if (!early) return granted.then(outputLimit => ({ bill, outputLimit, granted, isRefused: false }))
   const reservation: Reservation = { bill, outputLimit: undefined, granted, isRefused: false }
@@ -78,8 +79,7 @@ const LONG_WAIT_MS = 50
 /** A failed batch of holds is held against the ledger this long. */
 const FAILURE_MS = 2_000
 
-function isWell(ledger: Ledger): boolean {
-  const { holdWaitMs, holdFailureAgoMs } = ledger.state()
+function isPrompt({ holdWaitMs, holdFailureAgoMs }: LedgerState): boolean {
   return holdWaitMs < LONG_WAIT_MS && (holdFailureAgoMs === undefined || holdFailureAgoMs > FAILURE_MS)
 }
 

@@ -9,8 +9,8 @@ function gatewayWith(
   clock: ApiGateway['clock'],
   holdFailureAgoMs?: number,
 ): Pick<ApiGateway, 'draining' | 'ledger' | 'clock'> {
-  const state = () => ({ holdFailureAgoMs, journal: 'empty' })
-  return { draining: false, clock, ledger: { healthy: () => true, state } as ApiGateway['ledger'] }
+  const state = () => ({ healthy: true, holdFailureAgoMs, journal: 'empty' })
+  return { draining: false, clock, ledger: { state } as ApiGateway['ledger'] }
 }
 
 /** A database whose statements end as this does. */

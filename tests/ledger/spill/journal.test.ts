@@ -179,7 +179,7 @@ describe('without a database', () => {
       pendingNano: 0n,
       availableNano: 94n,
     })
-    expect([ledger.state().journal, ledger.healthy()]).toEqual(['empty', true])
+    expect(ledger.state()).toMatchObject({ journal: 'empty', healthy: true })
   }, 60_000)
 
   test('a process that ends leaves its journal to the next one, a torn last record included', async () => {
