@@ -17,6 +17,7 @@ import { administer } from '../acts.ts'
 import type { Console } from '../deployment.ts'
 import { ConsoleError, invalid } from '../failure.ts'
 import { readExpiry } from '../moments.ts'
+import { readAmount } from '../money/amount.ts'
 import { entryPage } from '../money/entries.ts'
 import { downloadEntries, printStatement, readStatements } from '../money/statements.ts'
 import { cursorId, cursorOf, readPage } from '../paging.ts'
@@ -52,11 +53,7 @@ export function adminAccountsApi(console: Console, listener: Listener) {
     expiresAt?: Date,
   ) {
     await assertAccount(console, params.id)
-    const amountNano = parseMoney(amount)
-    if (amountNano === undefined || amountNano <= 0n) {
-      throw invalid('amount', 'This is no amount above 0, as in 5.00')
-    }
-    const posting = { accountId: params.id, side, amountNano, reason, once, expiresAt }
+    const posting = { accountId: params.id, side, amountNano: readAmount(amount), reason, once, expiresAt }
     return postByHand(console, actorOf(call), posting)
   }
 

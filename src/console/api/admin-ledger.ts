@@ -1,11 +1,12 @@
 import { desc, eq, lt, sql } from 'drizzle-orm'
 import { auditRun, redeemCode, refusedSettlement } from '@/db/schema.ts'
 import { audit } from '@/ledger/audit.ts'
-import { formatMoney, parseMoney } from '@/pricing/money.ts'
+import { formatMoney } from '@/pricing/money.ts'
 import { administer, readActs } from '../acts.ts'
 import type { Console } from '../deployment.ts'
-import { ConsoleError, invalid } from '../failure.ts'
+import { ConsoleError } from '../failure.ts'
 import { readExpiry } from '../moments.ts'
+import { readAmount } from '../money/amount.ts'
 import { codeId, makeCodes } from '../money/redeem-codes.ts'
 import { cursorHash, cursorId, cursorOf, cursorOfHash, cursorRequest, readPage } from '../paging.ts'
 import { readSystem } from '../system.ts'
@@ -45,8 +46,7 @@ export function adminLedgerApi(console: Console, listener: Listener) {
       return { items: rows.map(codeRow), next }
     },
     'POST /api/admin/redeem-codes': async ({ body, ...call }) => {
-      const amountNano = parseMoney(body.amount)
-      if (amountNano === undefined || amountNano <= 0n) throw invalid('amount', 'This is no amount above 0')
+      const amountNano = readAmount(body.amount)
       const now = console.clock.now()
       const expiresAt = readExpiry(body.expires_at, now)
       const creditExpiresAt = readExpiry(body.credit_expires_at, now, 'credit_expires_at')

@@ -1,9 +1,9 @@
 import { hashCode } from '@/ledger/redeem-code.ts'
 import { ledgerStore } from '@/ledger/store.ts'
-import { formatMoney, parseMoney } from '@/pricing/money.ts'
+import { formatMoney } from '@/pricing/money.ts'
 import type { Console } from '../deployment.ts'
-import { invalid } from '../failure.ts'
 import { readBytes } from '../json-body.ts'
+import { readAmount } from '../money/amount.ts'
 import { entryPage } from '../money/entries.ts'
 import { beginCheckout, receiveWebhook } from '../money/payments.ts'
 import { downloadEntries, printStatement, readStatements } from '../money/statements.ts'
@@ -32,8 +32,7 @@ export function billingApi(console: Console, listener: Listener) {
       return { result, amount: formatMoney(amountNano), balance: formatMoney(balanceNano) }
     },
     'POST /api/billing/checkout': async ({ signedIn, body }) => {
-      const amountNano = parseMoney(body.amount)
-      if (amountNano === undefined) throw invalid('amount', 'This is no amount, as in 20.00')
+      const amountNano = readAmount(body.amount)
       const { accountId, email } = signedIn.user
       return { url: await beginCheckout(console, { accountId, email, amountNano }) }
     },

@@ -26,7 +26,7 @@ export async function beginCheckout(
   if (stripe === undefined) throw new ConsoleError('forbidden', 'Credit cannot be bought by card here')
   const { currency } = await loadDefaults(console.database)
   const unit = unitNano(currency)
-  if (amountNano <= 0n || amountNano % payableNano(currency) !== 0n) {
+  if (amountNano % payableNano(currency) !== 0n) {
     throw invalid('amount', `This amount cannot be paid in ${currency}`)
   }
   const metadata = { tollgate_account: String(accountId) }

@@ -1,10 +1,11 @@
 import { rawSqlOf } from '@/db/connect.ts'
 import { readReceipt } from '@/ledger/receipt.ts'
 import { postEntry } from '@/ledger/store.ts'
-import { formatMoney, parseMoney } from '@/pricing/money.ts'
+import { formatMoney } from '@/pricing/money.ts'
 import { type Actor, administer } from '../acts.ts'
 import type { Console } from '../deployment.ts'
-import { invalid, notFound } from '../failure.ts'
+import { notFound } from '../failure.ts'
+import { readAmount } from './amount.ts'
 
 interface RefundOrder {
   requestId: string
@@ -26,10 +27,7 @@ export async function refundRequest(
   const ref = requestId.toLowerCase()
   const receipt = await readReceipt(console.database, ref)
   if (receipt === undefined) throw notFound('request')
-  const amountNano = parseMoney(amount)
-  if (amountNano === undefined || amountNano <= 0n) {
-    throw invalid('amount', 'This is no amount above 0, as in 0.02')
-  }
+  const amountNano = readAmount(amount)
   const { accountId } = receipt
   return administer(console, actor, async tx => {
     const { entryId, posted, balanceNano } = await postEntry(rawSqlOf(tx), {

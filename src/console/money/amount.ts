@@ -1,0 +1,12 @@
+import { parseMoney } from '@/pricing/money.ts'
+import { invalid } from '../failure.ts'
+
+/**
+ * An amount that somebody typed, in nano.
+ * @throws ConsoleError for what is none, or not above 0
+ */
+export function readAmount(text: string): bigint {
+  const amountNano = parseMoney(text)
+  if (amountNano !== undefined && amountNano > 0n) return amountNano
+  throw invalid('amount', 'This is no amount above 0, as in 5.00')
+}
