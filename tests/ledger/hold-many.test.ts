@@ -57,12 +57,12 @@ test('a batch is answered and held as ledger_hold_batch would, whoever is in it'
   )
 }, 60_000)
 
-/** Accounts and keys of every standing, an open hold and a charged exchange. */
+/** Accounts and keys of every standing, one of which has spent and set aside most of what it had, one with an overdraft; an open hold and a charged exchange. */
 async function makeWorld() {
   const [rich, poor, other, suspended, capped] = await Promise.all([
     fixture.payer(1_000n),
-    fixture.payer(100n),
-    fixture.payer(500n),
+    fixture.payer(200n),
+    fixture.payer(50n),
     fixture.payer(1_000n),
     fixture.payer(1_000n, { cap: { amountNano: 90n, period: 'day' } }),
   ])
@@ -73,8 +73,10 @@ async function makeWorld() {
   await store.register(owner, 'test')
   const open = holdOf(rich, 20n)
   const charged = holdOf(rich, 20n)
-  await store.hold(owner, [open, charged, holdOf(poor, 30n)])
-  await store.settle([costOf(charged, 5n)])
+  const spent = holdOf(poor, 100n)
+  await store.hold(owner, [open, charged, holdOf(poor, 30n), spent])
+  await store.settle([costOf(charged, 5n), costOf(spent, 100n)])
+  await sql`update wallet set overdraft = 50 where account_id = ${other.accountId}`
   await fixture.accounts.suspendAccount(suspended.accountId)
   const plain = [rich, poor, other, { ...rich, keyId: second }]
   return {

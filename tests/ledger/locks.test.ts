@@ -71,6 +71,30 @@ test.each(['hold', 'hold with caps', 'settle'])(
   },
 )
 
+test.each<[string, number, Parameters<typeof fixture.payer>[1]]>([
+  ['a hold', 1, {}],
+  ['a batch of holds', 2, {}],
+  ['a hold of a key with a cap', 1, { cap: { amountNano: 10n ** 9n, period: 'total' } }],
+  ['a batch of holds of a key with a cap', 2, { cap: { amountNano: 10n ** 9n, period: 'total' } }],
+])('%s that waits for its wallet gets what is left in it by then', async (_, count, options) => {
+  const payer = await fixture.payer(10n, options)
+  const owner = newId()
+  await store.register(owner, 'test')
+  const other = await database.sql.reserve()
+  await other`begin`
+  await other`update wallet set pending = pending + 6 where account_id = ${payer.accountId}`
+  const asking = store.hold(
+    owner,
+    Array.from({ length: count }, () => holdOf(payer, 5n)),
+  )
+  await untilWaiting('ledger_hold')
+  await other`commit`
+  other.release()
+  expect(await asking).toMatchObject(
+    Array(count).fill({ granted: false, reason: 'credit_reserved', availableNano: 4n }),
+  )
+})
+
 test('a hold that comes to have an owner again while the reaper waits for its wallet stays', async () => {
   const payer = await fixture.payer(100n)
   const owner = newId()

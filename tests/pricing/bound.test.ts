@@ -90,6 +90,15 @@ test('a cheaper tier does not lower it: the prompt may turn out shorter', () => 
   expect(boundOf({ inputTokens: 101, outputTokens: 0, requests: 0 }, RATES)).toBe(606_000_000n)
 })
 
+test('a prompt as long as the threshold of a tier is not in it, neither for its bound nor for what pays for it', () => {
+  const rates = readPrices({ input: '1', output: '2', tiers: [{ above_input_tokens: 100, input: '5' }] })
+  const [at, beyond] = [{ inputTokens: 100 }, { inputTokens: 101 }]
+  expect(boundOf({ ...at, outputTokens: 10 }, rates)).toBe(120_000_000n)
+  expect(boundOf({ ...beyond, outputTokens: 10 }, rates)).toBe(525_000_000n)
+  expect(affordableOutput(at, rates, 120_000n)).toBe(10n)
+  expect(affordableOutput(beyond, rates, 525_000n)).toBe(10n)
+})
+
 test('holds the rate per request', () => {
   expect(boundOf({ inputTokens: 0, outputTokens: 0 }, RATES)).toBe(1_000_000n)
 })
