@@ -1,12 +1,15 @@
 /**
  * SQL: whatever of the schema is in force in this database, `what` it is and the `digest` of its definition; both read
  * the same in every version of Postgres from 15 on. Partitions are left out, which each month has others of. What the
- * migrations make is in definitions.json (tests/db/schema.test.ts writes it).
+ * migrations make is in definitions.json (tests/db/schema.test.ts writes it), the newest of them as well: a database that
+ * a newer program has migrated is not what this one knows.
  */
 export const DEFINITIONS = `
   select what, md5(definition) as digest from (
-    select format('column %s of %s', a.attname, c.relname) as what,
-      concat_ws(' ', format_type(a.atttypid, a.atttypmod), a.attnotnull, a.attidentity, pg_get_expr(d.adbin, d.adrelid)) as definition
+    select 'newest migration' as what, max(created_at)::text as definition from drizzle.__drizzle_migrations
+    union all
+    select format('column %s of %s', a.attname, c.relname),
+      concat_ws(' ', format_type(a.atttypid, a.atttypmod), a.attnotnull, a.attidentity, pg_get_expr(d.adbin, d.adrelid))
     from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
     left join pg_attrdef d on d.adrelid = c.oid and d.adnum = a.attnum
     where c.relnamespace = 'public'::regnamespace and c.relkind in ('r', 'p') and not c.relispartition
