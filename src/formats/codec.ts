@@ -176,7 +176,10 @@ export interface PassthroughListening {
   hidesUsage: boolean
   /** Several answers at once, of which each may begin and end at any time: no event may go by unread. */
   readsAll: boolean
-  /** Clients of the format die of comments, and of the `[DONE]` that some gateways put at the end of every format. */
+  /**
+   * Clients of the format die of what is no chunk: of comments, names of events, empty ones, and of the `[DONE]` that some
+   * gateways put at the end of every format.
+   */
   chunksOnly: boolean
 }
 

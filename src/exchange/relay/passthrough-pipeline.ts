@@ -6,7 +6,7 @@ import { PlainListener } from '@/formats/plain/listener.ts'
 import { isPlainDelta, type PlainDelta, type StreamDecoder } from '@/formats/plain/plain-text.ts'
 import type { GenerationEvent } from '@/generation/event.ts'
 import { runMachine, type StreamMachine } from '@/generation/machine.ts'
-import { hasComment, withoutComments } from '@/sse/comments.ts'
+import { hasOtherLines, onlyDataLines } from '@/sse/data-lines.ts'
 import type { SseEvent } from '@/sse/event.ts'
 import { createSseParser, readEvent } from '@/sse/parser.ts'
 import { EventSplitter, endsEvent, keepEvents, MAX_EVENT_BYTES } from '@/sse/splitter.ts'
@@ -122,9 +122,8 @@ export class PassthroughPipeline implements Pipeline {
     this.#splitter = splitter.isBetween ? undefined : splitter
   }
 
-  readonly #onRun = (whole: Buffer): void => {
+  readonly #onRun = (run: Buffer): void => {
     if (this.meter.error !== undefined) return
-    const run = this.#hides(whole) ? withoutComments(whole) : whole
     const unread = this.#unreadIn(run)
     if (unread !== undefined) {
       this.meter.addUnread(unread)
@@ -154,14 +153,16 @@ export class PassthroughPipeline implements Pipeline {
     this.#writeError()
   }
 
-  /** Whether these bytes have comments that the caller does not get. */
+  /** Whether these bytes have lines that the caller does not get. */
   #hides(bytes: Uint8Array): boolean {
-    return this.#chunksOnly && hasComment(bytes)
+    return this.#chunksOnly && hasOtherLines(bytes)
   }
 
-  /** Whether an event is the end of another format's streams, which the caller does not get. */
-  #isForeignEnd({ data }: SseEvent): boolean {
-    return this.#chunksOnly && data.trim() === '[DONE]'
+  /** Whether the caller does not get an event, since it is no chunk: an empty one, or the end of another format's streams. */
+  #isNoChunk({ data }: SseEvent): boolean {
+    if (!this.#chunksOnly) return false
+    const text = data.trim()
+    return text === '' || text === '[DONE]'
   }
 
   /** Bytes of text in whole events that may pass without being looked at one by one; undefined: they may not. */
@@ -209,7 +210,7 @@ export class PassthroughPipeline implements Pipeline {
     this.#hasParsed = true
     for (const one of parsed) {
       this.#decode(one)
-      if (this.#missingEnd !== '' || (this.#hidesUsage && isUsageChunk(one)) || this.#isForeignEnd(one))
+      if (this.#missingEnd !== '' || (this.#hidesUsage && isUsageChunk(one)) || this.#isNoChunk(one))
         return false
     }
     if (this.#gaveMore) this.#sample.drop()
@@ -248,7 +249,10 @@ export class PassthroughPipeline implements Pipeline {
     return events
   }
 
-  #pass(run: Uint8Array): void {
+  #pass(whole: Uint8Array): void {
+    // A name is hidden only here, where the decoder has seen it.
+    const run = this.#hides(whole) ? onlyDataLines(Buffer.from(whole)) : whole
+    if (run.length === 0) return
     this.#trail?.follow(run)
     if (this.#hidesUsage) blankNullUsage(run)
     if (this.#framer === undefined) this.#emit(run)
@@ -271,15 +275,14 @@ export class PassthroughPipeline implements Pipeline {
 
   /** A last event without its empty line counts if it is whole; half an event is no use to anybody. */
   #passRest(): void {
-    const whole = this.#splitter?.rest() ?? NOTHING
-    const rest = this.#hides(whole) ? withoutComments(whole) : whole
+    const rest = this.#splitter?.rest() ?? NOTHING
     if (rest.length === 0) return
     const events = runMachine(createSseParser(), [rest])
     // A name alone is none: the SDKs that are given one read its data, and throw what is no JSON.
     if (events.length === 0 || !events.every(isComplete)) return
     for (const event of events) this.#decode(event)
     if (this.meter.error !== undefined || this.#missingEnd !== '') return
-    if (events.some(event => this.#isForeignEnd(event))) return
+    if (events.some(event => this.#isNoChunk(event))) return
     // Without its empty line a client would not take it for an event, and for some it is the one that ends the answer.
     this.#pass(Buffer.concat([rest, missingLineEnds(rest)]))
   }

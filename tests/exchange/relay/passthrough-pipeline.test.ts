@@ -119,6 +119,50 @@ test.each(['data: [DONE]\n\n', 'data: [DONE] \r\n\r\n', 'data: [DONE]'])(
   },
 )
 
+test.each([
+  [': keepalive\n\n', ''],
+  [':\r\n\r\n', ''],
+  ['event: ping\n\n', ''],
+  ['id: 7\nretry: 100\n\n', ''],
+  ['data:\n\n', ''],
+  ['data: \r\n\r\n', ''],
+  ['event: message\ndata: {"candidates":[]}\n\n', 'data: {"candidates":[]}\n\n'],
+  ['data: {"candidates":[]}\rid: 7\r\r', 'data: {"candidates":[]}\r\r'],
+  ['data: {\nid\n: x\ndata: "candidates":[]}\n\n', 'data: {\ndata: "candidates":[]}\n\n'],
+])('Gemini clients are given nothing of %j but its data, since they die of other lines', (odd, told) => {
+  const [{ stream } = { stream: Buffer.alloc(0) }] = recordings('gemini-generate-content')
+  const event = Buffer.from(odd)
+  for (const reads of [
+    [event, stream],
+    [Buffer.concat([event, stream])],
+    bytesOf(Buffer.concat([event, stream])),
+  ]) {
+    const written: Buffer[] = []
+    const pipeline = pipelineOf('gemini-generate-content', undefined, true)
+    for (const read of reads) pipeline.push(read, bytes => written.push(Buffer.from(bytes)))
+    pipeline.end(bytes => written.push(Buffer.from(bytes)))
+    expect(Buffer.concat(written).toString()).toBe(told + stream.toString())
+    expect(pipeline.meter.error).toBeUndefined()
+  }
+})
+
+test('what an event of Gemini is called is read before it is hidden', () => {
+  const [{ stream } = { stream: Buffer.alloc(0) }] = recordings('gemini-generate-content')
+  const written: Buffer[] = []
+  const pipeline = pipelineOf('gemini-generate-content', undefined, true)
+  const named = stream.toString().replaceAll('data: ', 'event: message\ndata: ')
+  for (const read of [Buffer.from(named), Buffer.from('event: error\ndata: {"message":"busy"}\n\n')]) {
+    pipeline.push(read, bytes => written.push(Buffer.from(bytes)))
+  }
+  expect(pipeline.meter.error?.message).toContain('busy')
+  expect(Buffer.concat(written).toString()).toStartWith(stream.toString())
+})
+
+/** A read for each byte. */
+function bytesOf(stream: Buffer): Buffer[] {
+  return Array.from(stream, byte => Buffer.from([byte]))
+}
+
 /** What may stand in front of an event. */
 const ODDITIES = [
   '\n',
