@@ -45,6 +45,7 @@ class UpstreamFaultError extends GatewayError {
 
   constructor(fault: UpstreamFault) {
     super('upstream_error', `The upstream failed with ${fault.status}: ${fault.message}`, {
+      status: toldStatus(fault.status),
       retry: isCallersFault(fault.status) ? 'never' : 'next-channel',
       retryAfterMs: fault.retryAfterMs,
       detail: fault.code,
@@ -99,6 +100,16 @@ export function cutAnswer(): GatewayError {
 /** The fault that an error event was made from; undefined for errors of our own. */
 export function faultOf(error: GatewayError): UpstreamFault | undefined {
   return error instanceof UpstreamFaultError ? error.fault : undefined
+}
+
+/**
+ * What kind of error a stream ends in, since agents go by that where there is no status. What an upstream has against the
+ * gateway's own credentials is not the caller's to mend.
+ */
+function toldStatus(status: number): number {
+  if (status === 503 || status === 529) return 503
+  const isOperators = status === 401 || status === 402 || status === 403
+  return isOperators || status >= 500 ? 502 : status
 }
 
 /** Statuses by which an upstream complains about the request itself; it would fail anywhere. */

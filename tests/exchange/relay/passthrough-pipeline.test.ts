@@ -369,6 +369,25 @@ describe('a message whose upstream leaves after the reason to stop', () => {
   })
 })
 
+test('a vendor that is overloaded in the middle of its answer is so to a caller of its own format', () => {
+  const event = (type: string, fields: object) =>
+    `event: ${type}\ndata: ${JSON.stringify({ type, ...fields })}\n\n`
+  const pipeline = pipelineOf('anthropic-messages')
+  const written: string[] = []
+  const emit = (bytes: Uint8Array) => written.push(Buffer.from(bytes).toString())
+  for (const one of [
+    event('message_start', {
+      message: { id: 'm', type: 'message', role: 'assistant', content: [], usage: {} },
+    }),
+    event('content_block_start', { index: 0, content_block: { type: 'text', text: 'Once' } }),
+    event('error', { error: { type: 'overloaded_error', message: 'Overloaded' } }),
+  ]) {
+    pipeline.push(Buffer.from(one), emit)
+  }
+  expect(written.at(-1)).toStartWith('event: error')
+  expect(written.at(-1)).toContain('"type":"overloaded_error"')
+})
+
 test('a message that ends in the middle of a call, and does not say why, ends in an error', () => {
   const event = (type: string, fields: object) =>
     `event: ${type}\ndata: ${JSON.stringify({ type, ...fields })}\n\n`

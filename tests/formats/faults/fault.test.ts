@@ -264,6 +264,23 @@ describe('faultError', () => {
     expect(error.retry).toBe('next-channel')
   })
 
+  test.each([
+    [400, 400],
+    [404, 404],
+    [413, 413],
+    [422, 422],
+    [429, 429],
+    [503, 503],
+    [529, 503],
+    [401, 502],
+    [402, 502],
+    [403, 502],
+    [500, 502],
+    [504, 502],
+  ])('of a %i is in a stream what a %i is in front of one', (status, told) => {
+    expect(faultError(decodeFault(status, '{"error":{"message":"m"}}')).status).toBe(told)
+  })
+
   test("does not retry what is the request's own fault", () => {
     expect(faultError(decodeFault(400, '{"error":{"message":"bad"}}')).retry).toBe('never')
   })
