@@ -11,6 +11,8 @@ interface OpenText {
   /** Its place in the message, by which its events name it. */
   index: number
   kind: 'text' | 'refusal'
+  /** What the part was announced with, until it is known whether its deltas say that again. */
+  announced: string
   /** UTF-16 units emitted so far. */
   length: number
   citations: number
@@ -40,13 +42,14 @@ export class MessageReader implements ItemReader {
 
   partAdded(event: JsonObject, part: JsonObject, emit: Emit): void {
     const kind = contentKind(part)
-    if (kind !== undefined) this.#fill(this.#part(event, kind, emit), textOf(part), emit)
+    const begun = kind && this.#part(event, kind, emit)
+    if (begun?.length === 0) begun.announced = textOf(part) ?? ''
   }
 
   textDelta(event: JsonObject, emit: Emit): void {
     const part = this.#part(event, 'text', emit)
     if (part === undefined) return
-    this.#say(part, asString(event['delta']) ?? '', emit)
+    this.#grow(part, event, emit)
     this.#logprobs(part, event['logprobs'], emit)
   }
 
@@ -57,7 +60,7 @@ export class MessageReader implements ItemReader {
 
   refusalDelta(event: JsonObject, emit: Emit): void {
     const part = this.#part(event, 'refusal', emit)
-    if (part !== undefined) this.#say(part, asString(event['delta']) ?? '', emit)
+    if (part !== undefined) this.#grow(part, event, emit)
   }
 
   textDone(event: JsonObject, emit: Emit): void {
@@ -124,7 +127,16 @@ export class MessageReader implements ItemReader {
     const place = placeAs(kind, index)
     const known = this.#parts.get(place)
     if (known !== undefined) return known
-    const part = { block: 0, index, kind, length: 0, citations: 0, logprobs: false, ended: true }
+    const part = {
+      block: 0,
+      index,
+      kind,
+      announced: '',
+      length: 0,
+      citations: 0,
+      logprobs: false,
+      ended: true,
+    }
     this.#parts.set(place, part)
     this.#begin(part, emit)
     return part
@@ -145,6 +157,14 @@ export class MessageReader implements ItemReader {
     this.#open = part
     if (part.kind === 'refusal') this.#source.seen.refusal = true
     emit({ type: part.kind === 'text' ? 'text-start' : 'refusal-start', block: part.block, candidate: 0 })
+  }
+
+  /** OpenAI announces a part empty; LiteLLM, where it makes up a stream, with all the text that its deltas then say. */
+  #grow(part: OpenText, event: JsonObject, emit: Emit): void {
+    const delta = asString(event['delta']) ?? ''
+    if (!part.announced.startsWith(delta)) this.#say(part, part.announced, emit)
+    part.announced = ''
+    this.#say(part, delta, emit)
   }
 
   #say(part: OpenText, text: string, emit: Emit): void {
@@ -175,6 +195,7 @@ export class MessageReader implements ItemReader {
   #endOpen(emit: Emit): void {
     const part = this.#open
     if (part === undefined) return
+    if (part.length === 0) this.#say(part, part.announced, emit)
     part.ended = true
     this.#open = undefined
     if (part.kind === 'refusal') emit({ type: 'refusal-end', block: part.block })

@@ -600,6 +600,26 @@ describe('upstreams that leave things out', () => {
     ])
   })
 
+  test.each([
+    ['say it again', ['Hel', 'lo'], 'Hello'],
+    ['go on from it', [' wor', 'ld'], 'Hello world'],
+    ['do not come', [], 'Hello'],
+  ])('text with which a part was announced is told once, by deltas that %s', (_what, deltas, told) => {
+    const at = { output_index: 0, content_index: 0 }
+    for (const [type, key, delta] of [
+      ['output_text', 'text', 'response.output_text.delta'],
+      ['refusal', 'refusal', 'response.refusal.delta'],
+    ] as const) {
+      const parts = partsOf([
+        created,
+        { type: 'response.content_part.added', ...at, part: { type, [key]: 'Hello' } },
+        ...deltas.map(text => ({ type: delta, ...at, delta: text })),
+        completed,
+      ])
+      expect(parts).toMatchObject([{ text: told }])
+    }
+  })
+
   test('a call whose name comes last loses none of its input', () => {
     const parts = partsOf([
       created,
