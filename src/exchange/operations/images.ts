@@ -6,7 +6,6 @@ import { textTokens, withMargin } from '@/exchange/billing/token-estimate.ts'
 import type { UsedUp } from '@/exchange/billing/used-up.ts'
 import { invalidRequest, unsupported } from '@/formats/invalid.ts'
 import * as openai from '@/formats/openai/images.ts'
-import { CODECS } from '@/formats/registry.ts'
 import type { ImageAnswer, ImageRequest } from '@/generation/image.ts'
 import type { Rates } from '@/generation/rates.ts'
 import { SURFACE_FORMAT } from '@/generation/surface.ts'
@@ -206,9 +205,7 @@ function prepareWhole(asked: ImageAsked, route: Route, context: PrepareContext):
 
 function prepareStream(asked: ImageAsked, route: Route, context: PrepareContext): PreparedStream {
   const way = imageWayOf(route) ?? 'openai'
-  const { record, price } = context
-  const encodeError = (error: GatewayError) =>
-    CODECS[SURFACE_FORMAT.images].encodeErrorEvent(error, record.id, undefined)
+  const { price, encodeError } = context
   const whole = () =>
     new WholeAsEvents({
       encodeError,
@@ -233,7 +230,7 @@ function prepareStream(asked: ImageAsked, route: Route, context: PrepareContext)
 function events(
   asked: ImageAsked,
   rates: Rates | undefined,
-  encodeError: (error: GatewayError) => string,
+  encodeError: PrepareContext['encodeError'],
 ): OperationPipeline {
   return new EventsPipeline({
     last: openai.LAST_EVENTS,

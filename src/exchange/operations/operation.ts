@@ -6,7 +6,9 @@ import type { UsedUp } from '@/exchange/billing/used-up.ts'
 import { callerOf, type ExchangeRecord } from '@/exchange/record.ts'
 import type { Pipeline } from '@/exchange/relay/pipeline.ts'
 import type { CallerAnswer } from '@/exchange/relay/whole.ts'
+import { CODECS } from '@/formats/registry.ts'
 import { FORMATS, type Format } from '@/generation/format.ts'
+import { SURFACE_FORMAT } from '@/generation/surface.ts'
 import type { ModelPrice, Route } from '@/routing/model.ts'
 import type { Candidate } from '@/routing/order.ts'
 import { dialectOf } from './dialect.ts'
@@ -53,6 +55,8 @@ export interface PrepareContext {
   record: ExchangeRecord
   /** The model's price, by whose units some usage is counted; undefined for a model that has none and is not served. */
   price: ModelPrice | undefined
+  /** An error as an event of the caller's format. */
+  encodeError: (error: GatewayError) => string
 }
 
 /** A request whose answer is read to its end. */
@@ -131,7 +135,12 @@ export function undertake(
       headers: NO_HEADERS,
       body: {},
     },
-    context: { record, price: model.price },
+    context: {
+      record,
+      price: model.price,
+      encodeError: error =>
+        CODECS[SURFACE_FORMAT[record.surface]].encodeErrorEvent(error, record.id, undefined),
+    },
   }
 }
 

@@ -35,7 +35,7 @@ function relayStreamed(
   operation: StreamedOperation,
   onEnd: () => void,
 ): Promise<Response> {
-  const { gateway, record, reservation } = admitted
+  const { gateway, record, reservation, context } = admitted
   const codec = CODECS[SURFACE_FORMAT[record.surface]]
   const isEvents = operation.delivery === 'events'
   return relayFlow<PreparedStream, OperationPipeline>(
@@ -47,8 +47,7 @@ function relayStreamed(
         // Bytes have no place for an error: a broken connection is all that tells of it.
         breakAfterError: !isEvents,
         tellsAtEnd: false,
-        encodeError: error =>
-          isEvents ? Buffer.from(codec.encodeErrorEvent(error, record.id, undefined)) : undefined,
+        encodeError: error => (isEvents ? Buffer.from(context.encodeError(error)) : undefined),
       },
       open: (preparation, headers) => preparation.open(headers),
       used: pipeline => pipeline.used(),

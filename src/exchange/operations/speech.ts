@@ -3,12 +3,11 @@ import { textTokens, withMargin } from '@/exchange/billing/token-estimate.ts'
 import type { UsedUp } from '@/exchange/billing/used-up.ts'
 import { invalidRequest } from '@/formats/invalid.ts'
 import { readSpeechUsage } from '@/formats/openai/audio.ts'
-import { CODECS } from '@/formats/registry.ts'
 import { SURFACE_FORMAT } from '@/generation/surface.ts'
 import { NO_USAGE } from '@/generation/usage.ts'
 import { BytesPipeline, lengthIn } from './bytes-pipeline.ts'
 import { EventsPipeline } from './events-pipeline.ts'
-import type { OperationPipeline, StreamedOperation } from './operation.ts'
+import type { OperationPipeline, PrepareContext, StreamedOperation } from './operation.ts'
 import { needsOpenai, renameModel } from './operation-wire.ts'
 
 /** Spoken text comes to about so many characters in a second; the slowest voice to about half. */
@@ -43,17 +42,22 @@ export function speechOperation(body: RequestBody, model: string): StreamedOpera
       },
     },
     objection: needsOpenai(model),
-    prepare: (route, { record }) => ({
+    prepare: (route, context) => ({
       call: { kind: 'speech', model: route.upstreamModel, stream: isEvents },
       body: renameModel(body, route),
       headers: { accept: '*/*' },
       losses: [],
-      open: headers => open(headers, spoken, record.id, isEvents),
+      open: headers => open(headers, spoken, isEvents, context),
     }),
   }
 }
 
-function open(headers: Headers, spoken: UsedUp, requestId: string, isEvents: boolean): OperationPipeline {
+function open(
+  headers: Headers,
+  spoken: UsedUp,
+  isEvents: boolean,
+  { encodeError }: PrepareContext,
+): OperationPipeline {
   if (!isEvents) {
     return new BytesPipeline({
       contentType: headers.get('content-type') ?? 'application/octet-stream',
@@ -68,7 +72,7 @@ function open(headers: Headers, spoken: UsedUp, requestId: string, isEvents: boo
       return usage && { ...spoken, usage, source: 'reported' }
     },
     estimated: () => spoken,
-    encodeError: error => CODECS[SURFACE_FORMAT.audio].encodeErrorEvent(error, requestId, undefined),
+    encodeError,
   })
 }
 

@@ -3,7 +3,6 @@ import type { UsedUp } from '@/exchange/billing/used-up.ts'
 import { isEventStream } from '@/exchange/relay/reply.ts'
 import { invalidRequest } from '@/formats/invalid.ts'
 import { readTranscriptUsage } from '@/formats/openai/audio.ts'
-import { CODECS } from '@/formats/registry.ts'
 import type { Rates } from '@/generation/rates.ts'
 import { SURFACE_FORMAT } from '@/generation/surface.ts'
 import { NO_USAGE } from '@/generation/usage.ts'
@@ -12,7 +11,7 @@ import type { Route } from '@/routing/model.ts'
 import { BytesPipeline, lengthIn } from './bytes-pipeline.ts'
 import { EventsPipeline } from './events-pipeline.ts'
 import { asksForStream, type Form, fieldsOf } from './form.ts'
-import type { Operation, OperationPipeline } from './operation.ts'
+import type { Operation, OperationPipeline, PrepareContext } from './operation.ts'
 import { JSON_TYPE, needsOpenai } from './operation-wire.ts'
 import { type SoundLength, soundLength } from './sound-length.ts'
 
@@ -60,9 +59,9 @@ function streamed(asked: TranscriptionAsked): Operation {
   return {
     ...common(asked),
     delivery: 'events',
-    prepare: (route, { record, price }) => ({
+    prepare: (route, { price, encodeError }) => ({
       ...sent(asked, route),
-      open: headers => open(headers, record.id, { asked, rates: price?.rates }),
+      open: headers => open(headers, { asked, rates: price?.rates }, encodeError),
     }),
   }
 }
@@ -120,7 +119,11 @@ interface UsageBasis {
   rates: Rates | undefined
 }
 
-function open(headers: Headers, requestId: string, basis: UsageBasis): OperationPipeline {
+function open(
+  headers: Headers,
+  basis: UsageBasis,
+  encodeError: PrepareContext['encodeError'],
+): OperationPipeline {
   const { asked } = basis
   const contentType = headers.get('content-type') ?? JSON_TYPE
   // Whisper takes no notice of `stream`.
@@ -137,7 +140,7 @@ function open(headers: Headers, requestId: string, basis: UsageBasis): Operation
     reported: data => usedIn(data, basis),
     // An event has about as much around its text as the text is long.
     estimated: bytes => estimated(asked, bytes / 2),
-    encodeError: error => CODECS[SURFACE_FORMAT.audio].encodeErrorEvent(error, requestId, undefined),
+    encodeError,
   })
 }
 
