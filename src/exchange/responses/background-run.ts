@@ -27,24 +27,24 @@ interface BackgroundRunOptions {
 /** A background response that runs in this process: its events go to the database as they come. */
 export class BackgroundRun {
   readonly id: string
-  /** Resolves when its end is written, or was given up. */
-  readonly ended: Promise<void>
   /** True once it is in the database. */
   isStored = false
   readonly #abort = new AbortController()
   readonly #options: BackgroundRunOptions
   #waiting: StoredEvent[] = []
   #writing: Promise<void> | undefined
-  #markEnded: () => void = () => {}
+  readonly #ending = Promise.withResolvers<void>()
   #cancelled = false
   #hasEnded = false
 
   constructor(id: string, options: BackgroundRunOptions) {
     this.id = id
     this.#options = options
-    this.ended = new Promise(resolve => {
-      this.#markEnded = resolve
-    })
+  }
+
+  /** Resolves when its end is written, or was given up. */
+  get ended(): Promise<void> {
+    return this.#ending.promise
   }
 
   /** Aborts when nothing more is to come of it. */
@@ -98,7 +98,7 @@ export class BackgroundRun {
         await pause(END_PAUSE_MS, clock)
       }
     }
-    this.#markEnded()
+    this.#ending.resolve()
     announce()
   }
 

@@ -13,7 +13,6 @@ import type { ResponseChain } from '@/routing/affinity.ts'
 import type { ResponseEnd } from '@/stored-responses/store.ts'
 import type { BackgroundRun } from './background-run.ts'
 import { inCompactionItem, wantsCompactionItem } from './compaction-item.ts'
-import { outputItems } from './items.ts'
 import type { ResponseGateway } from './kept-responses.ts'
 import { refersToItems, takesForStored } from './references.ts'
 import { eventResponse } from './response-events.ts'
@@ -21,6 +20,7 @@ import {
   carriesCompaction,
   NOTHING_KEPT,
   openTurn,
+  outputItems,
   readReference,
   readStateFields,
   type StateFields,

@@ -10,7 +10,6 @@ import { sliceItems } from '@/json/slice.ts'
 import { type JsonEdit, spliceJson } from '@/json/splice.ts'
 import { type Compactions, isOurs } from '@/stored-responses/compaction.ts'
 import type { StoredTurn } from '@/stored-responses/stored-response.ts'
-import { outputItems } from './items.ts'
 import type { ResponseGateway } from './kept-responses.ts'
 import { resolveReferences } from './references.ts'
 
@@ -236,6 +235,11 @@ function tooLarge(maxBytes: number): GatewayError {
     'body_too_large',
     `The request with the conversation that it goes on with is larger than this gateway's limit of ${maxBytes} bytes`,
   )
+}
+
+/** The output of a response as input of the next turn. Of thoughts each upstream is told as many as it takes back. */
+export function outputItems(response: string): string[] {
+  return sliceItems(Buffer.from(response), 'output') ?? []
 }
 
 /** What a turn adds to its conversation. */
