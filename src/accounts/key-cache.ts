@@ -24,11 +24,10 @@ interface KeyCacheOptions {
   clock: Pick<Clock, 'elapsed'>
   /** From 0 up to 1; spreads expiry, so that keys loaded together do not all come back together. */
   random(): number
-  /** Most keys that are known to exist. */
-  capacity?: number
 }
 
 const KNOWN_MS = 30_000
+const KNOWN_CAPACITY = 100_000
 const SPREAD = 0.2
 /** Unknown keys have a store of their own: somebody who tries random ones must not push good ones out. */
 const UNKNOWN_MS = 5_000
@@ -67,7 +66,7 @@ export function keyCache(options: KeyCacheOptions): KeyCache {
       return
     }
     const lifetime = KNOWN_MS * (1 - SPREAD + 2 * SPREAD * options.random())
-    put(known, hash, { value: record, loadedAt, expiresAt: loadedAt + lifetime }, options.capacity ?? 100_000)
+    put(known, hash, { value: record, loadedAt, expiresAt: loadedAt + lifetime }, KNOWN_CAPACITY)
   }
 
   /** One query per key, however many requests wait for it. */

@@ -8,7 +8,7 @@ import { describeCurrencyChange } from '@/routing/catalog/defaults.ts'
 import { describeJump } from '@/routing/catalog/price-jump.ts'
 import { readChannelIds, readModelNames } from '@/routing/catalog/store.ts'
 import type { SecretBox } from '@/secrets/secret-box.ts'
-import { type Command, readArguments, UsageError } from './command.ts'
+import { type Command, readArguments } from './command.ts'
 import { openSecretBox, withDatabase } from './deployment.ts'
 import { print, table } from './output.ts'
 
@@ -22,8 +22,7 @@ export const applyCommand: Command = {
 --dry-run  say what would change and change nothing`,
   async run(args, io) {
     const words = readArguments(args, { prune: 'flag', 'dry-run': 'flag' }, ['FILE'])
-    const [path] = words.positionals
-    if (path === undefined) throw new UsageError('FILE is missing')
+    const [path = ''] = words.positionals
     const options = { prune: words.flags.has('prune'), dryRun: words.flags.has('dry-run') }
     const result = await withDatabase(io, async (db, settings) =>
       applyPath(db, await openSecretBox(db, settings), path, io.env, options),

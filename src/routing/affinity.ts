@@ -74,13 +74,11 @@ const MAX_CONVERSATIONS = 50_000
  */
 export class Affinity {
   readonly #clock: Pick<Clock, 'elapsed'>
-  readonly #limit: number
   /** The most recently served last. */
   readonly #served = new Map<string, Destination & { servedAt: number }>()
 
-  constructor(clock: Pick<Clock, 'elapsed'>, limit = MAX_CONVERSATIONS) {
+  constructor(clock: Pick<Clock, 'elapsed'>) {
     this.#clock = clock
-    this.#limit = limit
   }
 
   /** Where the conversation was served last. */
@@ -97,6 +95,6 @@ export class Affinity {
   served(conversation: string, { channelId, keyId }: Destination): void {
     this.#served.delete(conversation)
     this.#served.set(conversation, { channelId, keyId, servedAt: this.#clock.elapsed() })
-    dropOldest(this.#served, this.#limit)
+    dropOldest(this.#served, MAX_CONVERSATIONS)
   }
 }

@@ -13,7 +13,7 @@ export class Concurrency {
    * `processes` share a channel's `max_concurrent` evenly, at least one each. Where load is not even some of it goes
    * unused; in return no attempt has to ask anybody else.
    */
-  constructor(processes: () => number = () => 1) {
+  constructor(processes: () => number) {
     this.#processes = processes
   }
 

@@ -10,19 +10,14 @@ const MAX_KNOWN = 50_000
  * the destination is asked with whatever reasoning is left. Lost on restart, which costs one refused request each.
  */
 export class ForeignReasoning {
-  readonly #limit: number
   readonly #known = new Set<bigint>()
-
-  constructor(limit = MAX_KNOWN) {
-    this.#limit = limit
-  }
 
   /** The destination refused a conversation with these signatures. */
   refused(destination: Destination, signatures: readonly string[]): void {
     const last = signatures.at(-1)
     if (last === undefined) return
     this.#known.add(markOf(destination, last))
-    dropOldest(this.#known, this.#limit)
+    dropOldest(this.#known, MAX_KNOWN)
   }
 
   /** Whether the place refused this conversation before. Who was never refused does not look at the conversation. */

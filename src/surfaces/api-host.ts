@@ -70,8 +70,8 @@ interface ApiAddress {
   webSocket: boolean
   /** Addresses and CIDR ranges of proxies in front of it. */
   trustedProxies: readonly string[]
-  /** Origins whose pages may call from a browser; `*`: all. None by default. */
-  corsOrigins?: readonly string[]
+  /** Origins whose pages may call from a browser; `*`: all. */
+  corsOrigins: readonly string[]
   /** How long the connection of a refused caller may stay open, in seconds. */
   restAfterErrorS?: number
 }
@@ -90,8 +90,7 @@ export function serveApiHost(gateway: ApiGateway, address: ApiAddress): ApiHost 
   }
   const answer = createAnswer(gateway, listener, received)
   const sockets = new ResponseSockets(gateway)
-  const origins = address.corsOrigins ?? []
-  const crossOrigin = origins.length > 0 ? new CrossOrigin(origins) : undefined
+  const crossOrigin = address.corsOrigins.length > 0 ? new CrossOrigin(address.corsOrigins) : undefined
   // Whoever was refused may be nobody's client, so the rest of their body is not waited for for ever. Any other answer may
   // take longer than the longest time that Bun can be told, which it counts from here on.
   const asSent = (response: Response, incoming: Request): Response => {

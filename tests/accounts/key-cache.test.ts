@@ -19,7 +19,7 @@ beforeEach(() => {
   cache.onConnect()
 })
 
-function build(random = 0.5, capacity = 100): KeyCache {
+function build(random = 0.5): KeyCache {
   return keyCache({
     load: hash => {
       loads.push(hash)
@@ -27,7 +27,6 @@ function build(random = 0.5, capacity = 100): KeyCache {
     },
     clock,
     random: () => random,
-    capacity,
   })
 }
 
@@ -88,20 +87,19 @@ test('believes for 5 s that a key does not exist', async () => {
 })
 
 test('random keys do not push good ones out', async () => {
-  cache = build(0.5, 2)
   stored.set('good', record(1))
   await cache.find('good')
-  for (let n = 0; n < 1_000; n += 1) await cache.find(`bad${n}`)
+  for (let n = 0; n < 110_000; n += 1) await cache.find(`bad${n}`)
   loads = []
   await cache.find('good')
   expect(loads).toEqual([])
 })
 
-test('lets go of the key that was not used for longest', async () => {
-  cache = build(0.5, 2)
-  for (const hash of ['a', 'b', 'c']) stored.set(hash, record(1))
+test('lets go of the key that was not used for longest, of more than 100,000', async () => {
+  answer = async () => record(1)
   await cache.find('a')
   await cache.find('b')
+  for (let n = 2; n < 100_000; n += 1) await cache.find(`other${n}`)
   await cache.find('a')
   await cache.find('c')
   loads = []

@@ -304,10 +304,11 @@ describe('affinity', () => {
     expect(affinity.of('one')).toBeUndefined()
   })
 
-  test('are as many as there is room for, the longest unused going first', () => {
-    const affinity = new Affinity(manualClock(), 2)
-    for (const name of ['one', 'two', 'one', 'three']) affinity.served(name, place)
-    expect(['one', 'two', 'three'].map(name => affinity.of(name))).toEqual([place, undefined, place])
+  test('are 50,000 at the most, the longest unused going first', () => {
+    const affinity = new Affinity(manualClock())
+    for (let each = 0; each < 50_000; each += 1) affinity.served(String(each), place)
+    for (const name of ['0', 'new']) affinity.served(name, place)
+    expect(['0', '1', '2', 'new'].map(name => affinity.of(name))).toEqual([place, undefined, place, place])
   })
 })
 

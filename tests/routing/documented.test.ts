@@ -85,7 +85,7 @@ describe('examples/tollgate.yaml', () => {
     const health = new Health({ clock, random })
     const selector = new Selector({
       health,
-      concurrency: new Concurrency(),
+      concurrency: new Concurrency(() => 1),
       affinity: new Affinity(clock),
       clock,
       random,

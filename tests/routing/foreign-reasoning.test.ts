@@ -19,9 +19,9 @@ test('a process in which nothing was refused does not read conversations', () =>
   expect(new ForeignReasoning().isKnown(HERE, read)).toBe(false)
 })
 
-test('the oldest is forgotten when there are too many', () => {
-  const known = new ForeignReasoning(2)
-  for (const signature of ['a', 'b', 'c']) known.refused(HERE, [signature])
+test('the oldest of more than 50,000 is forgotten', () => {
+  const known = new ForeignReasoning()
+  for (let each = 0; each <= 50_000; each += 1) known.refused(HERE, [String(each)])
   const isKnown = (signature: string) => known.isKnown(HERE, () => [signature])
-  expect(['a', 'b', 'c'].map(isKnown)).toEqual([false, true, true])
+  expect(['0', '1', '50000'].map(isKnown)).toEqual([false, true, true])
 })

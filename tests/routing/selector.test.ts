@@ -28,7 +28,7 @@ function underTest(routes: readonly Route[]) {
   clock.set(86_400_000)
   const random = seededRandom(7)
   const health = new Health({ clock, random })
-  const concurrency = new Concurrency()
+  const concurrency = new Concurrency(() => 1)
   const selector = new Selector({ health, concurrency, affinity: new Affinity(clock), clock, random })
   const select = (session?: string) =>
     selector.select(routes, {

@@ -147,6 +147,7 @@ describe('a connection after an error', () => {
     isShared: false,
     webSocket: false,
     trustedProxies: [],
+    corsOrigins: [],
     restAfterErrorS: 1,
   }
 

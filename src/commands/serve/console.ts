@@ -30,8 +30,6 @@ interface ConsoleOptions
 export interface RunningConsole {
   url: string
   console: Console
-  /** Takes in what was committed before the call. */
-  reload(): Promise<void>
   stop(): Promise<void>
 }
 
@@ -87,7 +85,7 @@ export async function startConsole(options: ConsoleOptions): Promise<RunningCons
   const url = server.url.origin
   if (publicUrl === '') publicUrl = reachable(url)
   const parts = opened.move()
-  return { url, console, reload: () => catalog.reload(), stop: () => parts.disposeAsync() }
+  return { url, console, stop: () => parts.disposeAsync() }
 }
 
 /** An address that means "every interface" is none to call. */

@@ -7,7 +7,7 @@ import { channel, channelKey, model, modelAlias, modelChannel, type Source } fro
 import type { JsonObject } from '@/json/json.ts'
 import type { Catalog, Model, Route } from '@/routing/model.ts'
 import type { SecretBox } from '@/secrets/secret-box.ts'
-import type { Channel, Timeouts } from '@/upstream/channel.ts'
+import { type Channel, SIMULATOR, type Timeouts } from '@/upstream/channel.ts'
 import { createCatalog } from './catalog.ts'
 import { readCurrentPrices, type StoredPrice } from './price-store.ts'
 
@@ -265,7 +265,7 @@ export function liveChannel(stored: StoredChannel): Channel {
 
 /** The host name: upstreams on one host are taken to read each other's reasoning signatures. */
 function vendorOf(baseUrl: string): string {
-  return baseUrl === 'simulator:' ? 'simulator' : new URL(baseUrl).hostname
+  return baseUrl === SIMULATOR ? 'simulator' : new URL(baseUrl).hostname
 }
 
 function liveModel(
