@@ -161,7 +161,8 @@ const POSTGRES_ADDRESS = /^(postgres(?:ql)?:\/\/(?:[^\s/?#]*@)?)([^\s/?#@]*)(\S*
 /** What the client can read: it throws at anything else, and says no more than that. */
 function isPostgresAddress(value: string): boolean {
   const [, head = '', hosts = '', tail = ''] = POSTGRES_ADDRESS.exec(value) ?? []
-  return head !== '' && hosts.split(',').every(host => isUri(`${head}${host}${tail}`))
+  // libpq takes a user without a host, which `URL` does not.
+  return head !== '' && hosts.split(',').every(host => isUri(`${head}${host || 'localhost'}${tail}`))
 }
 
 /** As libpq has them. The client takes any other word for `verify-full`, which is not what somebody meant. */

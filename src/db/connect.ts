@@ -105,6 +105,8 @@ export function openClient(url: string, options: ConnectOptions & { max: number 
     ...(options.max === 1 ? { max_lifetime: null, idle_timeout: 0 } : {}),
     ...address.socket,
     ...literalHosts(url),
+    // The client takes `allow` for `require`; whoever says it is content without TLS.
+    ...(/[?&]sslmode=allow(?:&|$)/.test(url) ? { ssl: 'prefer' } : {}),
     // By the word for it that is right at every server: after a failover a copy may be the first that answers.
     ...(isList(url) ? { target_session_attrs: 'primary' } : {}),
     onnotice: () => undefined,
@@ -125,14 +127,22 @@ function buildOrm(sql: ReturnType<typeof openClient>) {
   return drizzle(sql, { schema, casing: 'snake_case' })
 }
 
-/** The client knows unix sockets only as an option. A list of hosts is no URL to `URL`, but is to the client. */
-function splitAddress(url: string): { url: string; socket?: { path: string } } {
+/**
+ * The client knows unix sockets only as an option. libpq has their directory as `host=`, with or without a host before it,
+ * or in the host's place. A list of hosts is no URL to `URL`, but is to the client.
+ */
+function splitAddress(address: string): { url: string; socket?: { path: string } } {
+  const url = address.replace(/^(\w+:\/\/[^/?#]*@)(?=\/)/, '$1localhost')
   if (!URL.canParse(url)) return { url }
   const parsed = new URL(url)
-  const directory = parsed.searchParams.get('host')
+  const { hostname, searchParams } = parsed
+  const directory = searchParams.get('host') ?? (/^%2f/i.test(hostname) ? decodeURIComponent(hostname) : null)
   if (directory === null) return { url }
-  parsed.searchParams.delete('host')
-  return { url: parsed.href, socket: { path: `${directory}/.s.PGSQL.${parsed.port || 5432}` } }
+  const port = searchParams.get('port') ?? (parsed.port || '5432')
+  parsed.hostname = 'localhost'
+  searchParams.delete('host')
+  searchParams.delete('port')
+  return { url: parsed.href, socket: { path: `${directory}/.s.PGSQL.${port}` } }
 }
 
 /** Whether it names several hosts, of which the one that takes writes is wanted. */

@@ -75,6 +75,14 @@ describe('a good value is read', () => {
       { DATABASE_URL: 'postgres:///x?host=/run/postgresql', TOLLGATE_SECRET: SECRET },
       { databaseUrl: 'postgres:///x?host=/run/postgresql' },
     ],
+    [
+      { DATABASE_URL: 'postgres://u:p@/x?host=/run/postgresql', TOLLGATE_SECRET: SECRET },
+      { databaseUrl: 'postgres://u:p@/x?host=/run/postgresql' },
+    ],
+    [
+      { DATABASE_URL: 'postgres://u:p@%2Frun%2Fpostgresql/x', TOLLGATE_SECRET: SECRET },
+      { databaseUrl: 'postgres://u:p@%2Frun%2Fpostgresql/x' },
+    ],
     [{ REDIS_URL: 'redis://a:1,redis://[::1]:2/0' }, { redisUrl: 'redis://a:1,redis://[::1]:2/0' }],
     [{ WORKERS: '4', REDIS_URL: 'redis://cache' }, { workers: 4 }],
     [{ TOLLGATE_SECRET: 'ü'.repeat(16) }, { secret: 'ü'.repeat(16) }],

@@ -25,6 +25,30 @@ test.each([
   })
 })
 
+test.each([
+  'postgres://user:word@localhost:5433/name?host=/run/it',
+  'postgres://user:word@/name?host=/run/it&port=5433',
+  'postgres://user:word@%2Frun%2Fit:5433/name',
+])('%s leads to the unix socket of that directory, as with libpq', url => {
+  expect(openClient(url, { max: 1 }).options).toMatchObject({
+    path: '/run/it/.s.PGSQL.5433',
+    user: 'user',
+    pass: 'word',
+    database: 'name',
+  })
+})
+
+test.each([
+  ['disable', false],
+  ['allow', 'prefer'],
+  ['prefer', 'prefer'],
+  ['require', 'require'],
+  ['verify-full', 'verify-full'],
+] as const)('sslmode=%s asks for TLS only where it has to be', (mode, ssl) => {
+  const { options } = openClient(`postgres://user@one/name?application_name=x&sslmode=${mode}`, { max: 1 })
+  expect(options.ssl).toBe(ssl)
+})
+
 /** What patches/ changes in postgres.js 3.4.9: https://github.com/porsager/postgres/issues/1208 */
 test('a statement on a connection that was lost just before fails, and the connection is as good as new after that', async () => {
   const server = await testDatabase()
