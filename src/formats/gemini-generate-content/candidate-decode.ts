@@ -15,7 +15,7 @@ import {
 } from '@/json/json.ts'
 import { decodeOpaque } from './contents-decode.ts'
 import { decodeFinishReason, isVague } from './finish.ts'
-import { decodeCitations, type TextSoFar } from './grounding.ts'
+import { decodeCitations, namesSources, type TextSoFar } from './grounding.ts'
 import { decodeLogprobs } from './logprobs.ts'
 import { decodeAnswerMedia, wordsAlone } from './media.ts'
 import { PartialArgs } from './partial-args.ts'
@@ -69,6 +69,8 @@ export class CandidateDecoder {
   #hasLostCall = false
   /** Its texts so far: sources may come when theirs is over. */
   readonly #texts: TextBlock[] = []
+  /** Names sources before there is any text. */
+  #sourced: JsonObject | undefined
   /** How many parts it has, pieces of one taken together. */
   #parts = 0
   #called = false
@@ -273,6 +275,7 @@ export class CandidateDecoder {
   }
 
   #cite(candidate: JsonObject, emit: Emit): void {
+    if (this.#texts.length === 0 && namesSources(candidate)) this.#sourced = candidate
     const isWhole = this.#finished || decodeFinishReason(candidate['finishReason']) !== undefined
     for (const { of, citation } of decodeCitations(candidate, this.#texts, isWhole)) {
       // Some chunks repeat the sources of those before.
@@ -286,11 +289,20 @@ export class CandidateDecoder {
   }
 
   finish(reason: StopReason, message: string | undefined, emit: Emit): void {
+    if (this.#sourced !== undefined && this.#texts.length === 0) this.#citeAlone(this.#sourced, emit)
     this.#close(emit)
     this.#end = { reason, message }
     this.#finished = true
     const of = reason === 'end' ? this.#naturalEnd() : reason
     emit({ type: 'finish', candidate: this.#index, finish: { reason: of, stopSequence: undefined, message } })
+  }
+
+  /** Sources stand on texts: where there is none, they have one of their own. */
+  #citeAlone(candidate: JsonObject, emit: Emit): void {
+    this.#readText('', undefined, emit)
+    // No passage follows for those that are tied to none.
+    this.#finished = true
+    this.#cite(candidate, emit)
   }
 
   /** The answer is over. */

@@ -1,5 +1,13 @@
 import type { Citation } from '@/generation/part.ts'
-import { asArray, asNumber, asObject, asString, type JsonObject, present } from '@/json/json.ts'
+import {
+  asArray,
+  asNumber,
+  asObject,
+  asString,
+  type JsonObject,
+  type JsonValue,
+  present,
+} from '@/json/json.ts'
 import { FORMAT } from './wire.ts'
 
 /** A text of a candidate so far. */
@@ -31,15 +39,24 @@ export function decodeCitations<T extends TextSoFar>(
   const read = texts.map(of => ({ of, bytes: Buffer.from(of.text, 'utf8') }))
   const last = read.findLast(({ of }) => of.text !== '') ?? read.at(-1)
   if (last === undefined) return []
-  const cited = sources?.['citationSources'] ?? sources?.['citations']
   return [
     ...decodeSupports(grounding, [last, ...read]),
     ...(isWhole ? decodeUntied(grounding) : []).map(citation => ({ of: last.of, citation })),
-    ...asArray(cited).map(value => ({
+    ...citedIn(sources).map(value => ({
       of: last.of,
       citation: decodeSource(asObject(value) ?? {}, last.bytes),
     })),
   ]
+}
+
+/** Whether a candidate names sources, whatever they are sources of. */
+export function namesSources(candidate: JsonObject): boolean {
+  const chunks = asArray(asObject(candidate['groundingMetadata'])?.['groundingChunks'])
+  return chunks.length > 0 || citedIn(asObject(candidate['citationMetadata'])).length > 0
+}
+
+function citedIn(metadata: JsonObject | undefined): JsonValue[] {
+  return asArray(metadata?.['citationSources'] ?? metadata?.['citations'])
 }
 
 /** A text as Google counts it. */

@@ -501,6 +501,20 @@ describe.each([
   })
 })
 
+test('sources of an answer without a text, as one that searched and then calls, have an empty text of their own', () => {
+  const groundingMetadata = { groundingChunks: [{ web: { uri: 'https://a.example', title: 'A' } }] }
+  const citationMetadata = { citations: [{ uri: 'https://a.example' }] }
+  for (const sources of [{ groundingMetadata }, { citationMetadata }]) {
+    const { parts } = answer(chunk([call({ name: 'f' })], sources), chunk([], STOP))
+    const cited = { text: '', citations: [{ url: 'https://a.example' }] }
+    expect(parts).toMatchObject([{ type: 'tool-call' }, cited])
+    expect(answer(chunk([{ text: 'a' }, call({ name: 'f' })], { ...sources, ...STOP })).parts).toMatchObject([
+      { citations: [{ url: 'https://a.example' }] },
+      { type: 'tool-call' },
+    ])
+  }
+})
+
 describe('sources that Google ties to no passage', () => {
   const groundingChunks = [
     { web: { uri: 'https://a.example', title: 'A' } },
