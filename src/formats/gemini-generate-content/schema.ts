@@ -26,24 +26,36 @@ import type { WireSchema } from './wire.ts'
 const MAX_DEPTH = 32
 /** Most nodes of one lowered schema: references fan out, and a vendor refuses schemas of this size anyway. */
 const MAX_NODES = 4000
-/** Most that is written more often than it was said, as JSON: what references stand for, what stands beside a union. */
+/** Most that one request has written more often than it was said, as JSON: what references stand for, what stands beside a union. */
 const MAX_REPEATED_LENGTH = 10_000_000
+/** Most nodes of all that references stand for in one request. */
+const MAX_REFERRED_NODES = 20_000
 /** How often one reference may stand inside itself before it is cut. */
 const MAX_RECURSION = 2
+
+/** How much of a request's schemas was written more often than it was said, as JSON and in nodes behind references. */
+export interface Repetition {
+  length: number
+  nodes: number
+}
 
 interface Walk {
   root: JsonObject
   nodes: number
-  repeatedLength: number
+  repeated: Repetition
 }
 
 /**
  * JSON Schema as the OpenAPI subset of Gemini's older `parameters` and `responseSchema`. Keeps
  * bounds, unions, references and nullability; what the subset cannot say is left out. Never throws.
+ * @param repeated one for all schemas of a request, which may be many and small and each refer to itself in many ways
  */
-export function lowerSchema(schema: JsonValue | undefined): WireSchema {
+export function lowerSchema(
+  schema: JsonValue | undefined,
+  repeated: Repetition = { length: 0, nodes: 0 },
+): WireSchema {
   const root = asObject(schema) ?? {}
-  return lower(root, { root, nodes: 0, repeatedLength: 0 }, [], 0)
+  return lower(root, { root, nodes: 0, repeated }, [], 0)
 }
 
 /** True for a schema that takes no properties, or does not say that it does: Gemini wants the whole field left out then. */
@@ -59,9 +71,10 @@ export function isEmptyObjectSchema(schema: JsonObject | undefined): boolean {
 
 function lower(raw: JsonObject, walk: Walk, refs: readonly string[], depth: number): WireSchema {
   walk.nodes += 1
+  if (refs.length > 0) walk.repeated.nodes += 1
   const { schema, path } = flatten(raw, walk, refs)
   const type = typeOf(schema)
-  if (depth >= MAX_DEPTH || walk.nodes > MAX_NODES || tooRecursive(path)) return cut(schema, type)
+  if (depth >= MAX_DEPTH || isTooLarge(walk, path) || tooRecursive(path)) return cut(schema, type)
   const branches = unionOf(schema)
   if (branches !== undefined) return lowerUnion(schema, branches, walk, path, depth)
   return present({
@@ -87,7 +100,7 @@ function flatten(
     if (ref === undefined && parts.length === 0) break
     // Merged parts may hold further parts, which would double with every step.
     walk.nodes += parts.length
-    if (walk.nodes > MAX_NODES) break
+    if (isTooLarge(walk, path)) break
     const { $ref: _ref, allOf: _allOf, ...siblings } = schema
     if (ref !== undefined) path.push(ref)
     const referred = ref === undefined || tooRecursive(path) ? {} : (resolveRef(walk.root, ref) ?? {})
@@ -98,14 +111,19 @@ function flatten(
   return { schema, path }
 }
 
+function isTooLarge({ nodes, repeated }: Walk, path: readonly string[]): boolean {
+  return nodes > MAX_NODES || (path.length > 0 && repeated.nodes > MAX_REFERRED_NODES)
+}
+
 function tooRecursive(path: readonly string[]): boolean {
   const last = path.at(-1)
   return path.filter(ref => ref === last).length > MAX_RECURSION
 }
 
 function isTooMuch(repeated: JsonObject, times: number, walk: Walk): boolean {
-  walk.repeatedLength += JSON.stringify(repeated).length * times
-  return walk.repeatedLength > MAX_REPEATED_LENGTH
+  if (walk.repeated.length > MAX_REPEATED_LENGTH) return true
+  walk.repeated.length += JSON.stringify(repeated).length * times
+  return walk.repeated.length > MAX_REPEATED_LENGTH
 }
 
 function cut(schema: JsonObject, type: SchemaType): WireSchema {

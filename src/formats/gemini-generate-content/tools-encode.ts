@@ -4,7 +4,7 @@ import { lostSettings } from '@/formats/tools/web-search.ts'
 import type { FunctionTool, HostedTool, Tool, ToolChoice } from '@/generation/tool.ts'
 import { asString, type JsonObject, present } from '@/json/json.ts'
 import type { ModelTraits } from './models.ts'
-import { isEmptyObjectSchema, lowerSchema } from './schema.ts'
+import { isEmptyObjectSchema, lowerSchema, type Repetition } from './schema.ts'
 import { FORMAT, type WireSchema, type WireTool, type WireToolConfig } from './wire.ts'
 
 /** The tool part of a request. */
@@ -29,7 +29,8 @@ export function encodeTools(
     if (builtIn === undefined) losses.add('tools', nameOf(tool))
     return builtIn ?? []
   })
-  const declarations = functions.map(tool => encodeDeclaration(tool, traits, losses))
+  const repeated: Repetition = { length: 0, nodes: 0 }
+  const declarations = functions.map(tool => encodeDeclaration(tool, traits, losses, repeated))
   if (tools.length > 0 && functions.length + builtIns.length === 0) refuseLostForce(choice)
   const distinct = new Map(builtIns.map(tool => [JSON.stringify(tool), tool]))
   return {
@@ -55,12 +56,17 @@ function nameOf(tool: Tool): string {
   return tool.type === 'hosted' ? tool.wireType : tool.type === 'client' ? tool.wireType : tool.name
 }
 
-function encodeDeclaration(tool: FunctionTool, traits: ModelTraits, losses: Losses): JsonObject {
+function encodeDeclaration(
+  tool: FunctionTool,
+  traits: ModelTraits,
+  losses: Losses,
+  repeated: Repetition,
+): JsonObject {
   if (tool.strict === true) losses.add('toolStrict')
   if (tool.cache !== undefined) losses.add('cacheMark')
   const schema = isEmptyObjectSchema(tool.parameters) ? undefined : tool.parameters
   const field = traits.jsonSchema ? 'parametersJsonSchema' : 'parameters'
-  const parameters = traits.jsonSchema || schema === undefined ? schema : loweredParameters(schema)
+  const parameters = traits.jsonSchema || schema === undefined ? schema : loweredParameters(schema, repeated)
   // What a schema says that is left out, the tool says.
   const told = parameters === undefined ? asString(tool.parameters?.['description']) : undefined
   return present({
@@ -71,8 +77,8 @@ function encodeDeclaration(tool: FunctionTool, traits: ModelTraits, losses: Loss
 }
 
 /** An object of whatever properties cannot be said here: one that names none is refused. */
-function loweredParameters(schema: JsonObject): WireSchema | undefined {
-  const lowered = lowerSchema(schema)
+function loweredParameters(schema: JsonObject, repeated: Repetition): WireSchema | undefined {
+  const lowered = lowerSchema(schema, repeated)
   return lowered.type === 'OBJECT' && lowered.properties === undefined ? undefined : lowered
 }
 

@@ -36,7 +36,10 @@ interface OpenCall {
 export class CallsReader {
   readonly #scope: CallScope
   readonly #calls: OpenCall[] = []
-  readonly #byIndex = new Map<number, OpenCall>()
+  /** By index, and by id. */
+  readonly #known = new Map<number | string, OpenCall>()
+  /** How many of the first calls have all begun. */
+  #begun = 0
   /** The call that the last entry belonged to. */
   #last: OpenCall | undefined
 
@@ -102,24 +105,23 @@ export class CallsReader {
   #callOf(entry: JsonObject, name: string, position: number | undefined): OpenCall {
     const index = asNumber(entry['index']) ?? position
     const id = asNonEmpty(entry['id'])
-    const known = this.#known(index, id, name)
+    const known = this.#find(index, id, name)
     if (known === undefined || isAnother(known, id, name)) return this.#add(index, id, name)
-    known.id ??= id
+    if (known.id === undefined) this.#identify(known, id)
     if (known.block === undefined && name !== known.name) known.name += name
     return known
   }
 
-  #known(index: number | undefined, id: string | undefined, name: string): OpenCall | undefined {
-    if (index !== undefined) return this.#byIndex.get(index)
-    if (id !== undefined) return this.#calls.find(call => call.id === id)
+  #find(index: number | undefined, id: string | undefined, name: string): OpenCall | undefined {
+    const place = index ?? id
+    if (place !== undefined) return this.#known.get(place)
     const last = this.#calls.at(-1)
     return name === '' || last?.block === undefined ? last : undefined
   }
 
   #add(index: number | undefined, id: string | undefined, name: string): OpenCall {
-    const isTaken = id !== undefined && this.#calls.some(call => call.id === id)
     const call: OpenCall = {
-      id: isTaken ? undefined : id,
+      id: undefined,
       name,
       kind: 'function',
       block: undefined,
@@ -129,8 +131,16 @@ export class CallsReader {
       ended: false,
     }
     this.#calls.push(call)
-    if (index !== undefined) this.#byIndex.set(index, call)
+    if (index !== undefined) this.#known.set(index, call)
+    this.#identify(call, id)
     return call
+  }
+
+  /** Gives a call its id, unless that is another's: it gets one of ours then. */
+  #identify(call: OpenCall, id: string | undefined): void {
+    if (id === undefined || this.#known.has(id)) return
+    call.id = id
+    this.#known.set(id, call)
   }
 
   #append(call: OpenCall, piece: string, emit: Emit): void {
@@ -148,15 +158,17 @@ export class CallsReader {
 
   /** Starts a call, and before it those that came first but have no input yet, so that their order stays. */
   #begin(call: OpenCall, emit: Emit): number {
-    for (const earlier of this.#calls) {
-      if (earlier === call) break
+    if (call.block !== undefined) return call.block
+    while (this.#calls[this.#begun]?.block !== undefined) this.#begun += 1
+    for (let at = this.#begun; ; at += 1) {
+      const earlier = this.#calls[at]
+      if (earlier === undefined || earlier === call) break
       if (earlier.block === undefined && earlier.name !== '') this.#start(earlier, emit)
     }
     return this.#start(call, emit)
   }
 
   #start(call: OpenCall, emit: Emit): number {
-    if (call.block !== undefined) return call.block
     const block = this.#scope.openBlock(emit)
     call.block = block
     call.id ??= this.#scope.newId()

@@ -25,6 +25,8 @@ export interface ContentPart {
 export class MessageWriter implements ItemWriter {
   readonly #place: Place
   readonly #parts: ContentPart[] = []
+  /** How many of the first parts are all closed. */
+  #closed = 0
   #status: ItemStatus = 'in_progress'
   #phase: string | undefined
 
@@ -51,7 +53,7 @@ export class MessageWriter implements ItemWriter {
   }
 
   openPart(kind: ContentPart['kind']): { part: ContentPart; text: string } {
-    const closing = this.#parts.map(part => (part.ended ? this.#closePart(part) : '')).join('')
+    const closing = this.#closeEnded()
     const index = this.#parts.length
     const head = onePiece(`${itemFields(this.#place)},"content_index":${index}`)
     const part: ContentPart = {
@@ -128,6 +130,16 @@ export class MessageWriter implements ItemWriter {
       content: this.#parts.map(wirePart),
       phase: this.#phase,
     })
+  }
+
+  #closeEnded(): string {
+    let closing = ''
+    for (let at = this.#closed; at < this.#parts.length; at += 1) {
+      const part = this.#parts[at]
+      if (part?.ended === true) closing += this.#closePart(part)
+    }
+    while (this.#parts[this.#closed]?.closed === true) this.#closed += 1
+    return closing
   }
 
   #closePart(part: ContentPart): string {

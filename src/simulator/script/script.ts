@@ -163,6 +163,7 @@ function costOf(step: Step): number {
 /** Cuts the text at the first stop sequence, holding back only what could still become one. */
 function* stopping(sequences: string[], steps: Iterable<Step>): Generator<Step> {
   if (sequences.length === 0) return yield* steps
+  const byFirst = Map.groupBy(sequences, sequence => sequence[0])
   let held = ''
   for (const step of steps) {
     if (step.type !== 'text') {
@@ -172,31 +173,27 @@ function* stopping(sequences: string[], steps: Iterable<Step>): Generator<Step> 
       continue
     }
     held += step.text
-    const hit = firstHit(held, sequences)
-    if (hit !== undefined) {
-      if (hit.at > 0) yield { type: 'text', text: held.slice(0, hit.at) }
-      return yield finish('stop-sequence', hit.sequence)
-    }
-    const free = held.length - partialHit(held, sequences)
+    const { free, hit } = freeOfStops(held, byFirst)
     if (free > 0) yield { type: 'text', text: held.slice(0, free) }
+    if (hit !== undefined) return yield finish('stop-sequence', hit)
     held = held.slice(free)
   }
 }
 
-function firstHit(text: string, sequences: string[]): { at: number; sequence: string } | undefined {
-  return sequences
-    .map(sequence => ({ at: text.indexOf(sequence), sequence }))
-    .filter(hit => hit.at >= 0)
-    .sort((left, right) => left.at - right.at)[0]
-}
-
-/** The length of the longest end of the text that a stop sequence begins with. */
-function partialHit(text: string, sequences: string[]): number {
-  const longest = Math.max(...sequences.map(sequence => sequence.length - 1))
-  for (let length = Math.min(longest, text.length); length > 0; length--) {
-    if (sequences.some(sequence => sequence.startsWith(text.slice(-length)))) return length
+/** How much of a text no stop sequence can take, and the one that cuts it there, if it is whole. */
+function freeOfStops(
+  text: string,
+  byFirst: ReadonlyMap<string | undefined, string[]>,
+): { free: number; hit: string | undefined } {
+  let free = text.length
+  for (let at = 0; at < text.length; at += 1) {
+    const likely = byFirst.get(text[at]) ?? []
+    const hit = likely.find(sequence => text.startsWith(sequence, at))
+    if (hit !== undefined) return { free: at, hit }
+    const isBegun = at < free && likely.some(sequence => sequence.startsWith(text.slice(at)))
+    if (isBegun) free = at
   }
-  return 0
+  return { free, hit: undefined }
 }
 
 /** Steps that `error-midstream` lets through before it fails. */

@@ -175,6 +175,23 @@ describe('edge 76: schemas', () => {
     expect(() => lowerSchema(deep)).not.toThrow()
   })
 
+  test('many schemas of one request that explode are bounded together, and cost none beside them', () => {
+    const fan = Object.fromEntries(Array.from({ length: 10 }, (_, i) => [`p${i}`, { $ref: `#/$defs/d${i}` }]))
+    const $defs = Object.fromEntries(
+      Array.from({ length: 10 }, (_, i) => [`d${i}`, { type: 'object', properties: fan }]),
+    )
+    const repeated = { length: 0, nodes: 0 }
+    const lengths = Array.from(
+      { length: 100 },
+      () => JSON.stringify(lowerSchema({ type: 'object', properties: fan, $defs }, repeated)).length,
+    )
+    const whole = JSON.stringify(lowerSchema({ type: 'object', properties: fan, $defs })).length
+    expect(lengths[0]).toBe(whole)
+    expect(lengths.reduce((sum, length) => sum + length, 0)).toBeLessThan(20 * whole)
+    const plain = { type: 'object', properties: { place: { type: 'string', maxLength: 5 } } }
+    expect(lowerSchema(plain, repeated)).toEqual(lowerSchema(plain))
+  })
+
   test.each<[string, JsonObject]>([
     ['what a reference stands for', { $ref: '#/$defs/x' }],
     [
