@@ -184,10 +184,10 @@ if (!hasRedisServer) {
 
   describe.each(['single', 'cluster'] as const)('as a user of its own, %s', kind => {
     withServer(
-      'may do all that limits and news need by the rules that README.md names',
+      'may do all that limits and news need by the rules that docs/deployment.md names',
       async server => {
-        const readme = await Bun.file(new URL('../../README.md', import.meta.url)).text()
-        const rules = /needs `(~tollgate:[^`]+)`/.exec(readme)?.[1]?.split(' ') ?? []
+        const page = await Bun.file(new URL('../../docs/deployment.md', import.meta.url)).text()
+        const rules = /needs `(~tollgate:[^`]+)`/.exec(page)?.[1]?.split(' ') ?? []
         await Bun.$`redis-cli -u ${server.url} acl setuser tollgate ${['on', '>hunter2', ...rules]}`.quiet()
         const url = server.url.replace('//', '//tollgate:hunter2@')
         const address = kind === 'single' ? url : `${url},${url}`
