@@ -104,6 +104,22 @@ describe('a key', () => {
     expect(failure).toMatchObject({ status: 400, code: 'invalid_request', field })
   })
 
+  test('is found by a part of its name and by how it begins, and by nobody else', async () => {
+    const { key } = await site.call(ada, 'POST /api/keys', { body: { name: 'Build 100%' } })
+    await site.call(ada, 'POST /api/keys', { body: { name: 'build server' } })
+    const found = async (search: string) => {
+      const { items } = await site.call(ada, 'GET /api/keys', { query: { search } })
+      return items.map(({ name }) => name)
+    }
+    expect(await found('BUILD')).toEqual(['build server', 'Build 100%'])
+    expect(await found('0%')).toEqual(['Build 100%'])
+    expect(await found(key.prefix)).toEqual(['Build 100%'])
+    expect(await found('sk-')).toEqual([])
+    const bob = await site.signUp('bob@example.com')
+    const foreign = await site.call(bob, 'GET /api/keys', { query: { search: 'build' } })
+    expect(foreign.items).toEqual([])
+  })
+
   test('that is revoked stops, and says when it was', async () => {
     const { key, secret } = await site.call(ada, 'POST /api/keys', { body: { name: 'gone' } })
     const revoked = await site.call(ada, 'POST /api/keys/:id/revoke', { params: { id: key.id } })
