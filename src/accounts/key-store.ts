@@ -8,7 +8,7 @@ import type { ApiKey, KeyRecord, LimitChanges, SpendCap } from './account.ts'
 import { GIVEN_MODELS, limitColumns, toApiKey, toKeyRecord } from './account-rows.ts'
 import { mintKey } from './api-key.ts'
 import { forgetKeys } from './key-changes.ts'
-import { accountStore, type Part } from './store.ts'
+import { accountStore, type ListPart } from './store.ts'
 
 /** A key to be made. Everything that narrows it holds beside what narrows its account. */
 export interface NewKey {
@@ -29,7 +29,7 @@ export interface NewKey {
   hidden?: boolean
 }
 
-interface KeySearch extends Part {
+interface KeySearch extends ListPart {
   accountId: number
   status?: KeyStatus | undefined
   search?: string | undefined

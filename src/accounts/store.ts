@@ -21,13 +21,13 @@ interface NewAccount {
 }
 
 /** A part of a list, newest first. */
-export interface Part {
+export interface ListPart {
   /** Only what has a smaller id; undefined: from the newest. */
   before: number | undefined
   limit: number
 }
 
-interface AccountSearch extends Part {
+interface AccountSearch extends ListPart {
   /** A part of the address, the number, or a key of theirs as far as it is shown. */
   search?: string | undefined
   status?: AccountStatus | undefined

@@ -1,5 +1,5 @@
 import { lookup } from 'node:dns/promises'
-import { type Listener, SettingsError } from '@/config/settings.ts'
+import { type ListenAddress, SettingsError } from '@/config/settings.ts'
 import { Refusal } from '@/errors/refusal.ts'
 
 /** What names a listener's address: two variables, say. */
@@ -13,7 +13,11 @@ interface AddressNames {
  * @throws SettingsError naming the host where this machine has no such address
  * @throws Refusal naming the port where that cannot be had: taken, or not ours to take
  */
-export function bind<Server>(names: AddressNames, { host, port }: Listener, serve: () => Server): Server {
+export function bind<Server>(
+  names: AddressNames,
+  { host, port }: ListenAddress,
+  serve: () => Server,
+): Server {
   try {
     return serve()
   } catch (cause) {

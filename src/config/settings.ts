@@ -3,7 +3,7 @@ import { isRange } from '@/net/ip-range.ts'
 import { redactUrl, redactValue } from './redact.ts'
 
 /** Where a listener binds. Port 0 asks the system for a free one. */
-export interface Listener {
+export interface ListenAddress {
   readonly host: string
   readonly port: number
 }
@@ -19,11 +19,11 @@ type LogFormat = (typeof LOG_FORMATS)[number]
 /** Everything the environment says about one deployment. */
 export interface Settings {
   /** The relay paths: `HOST`, `PORT`. */
-  readonly api: Listener
+  readonly api: ListenAddress
   /** The web console: `CONSOLE_HOST`, `CONSOLE_PORT`. */
-  readonly console: Listener
+  readonly console: ListenAddress
   /** Health and metrics: `OPS_HOST`, `OPS_PORT`. */
-  readonly ops: Listener
+  readonly ops: ListenAddress
   /** Postgres; undefined is the embedded one in `dataDir`. */
   readonly databaseUrl: string | undefined
   /** Redis, one address or a comma list of cluster nodes; undefined counts limits in this process. */
@@ -34,7 +34,7 @@ export interface Settings {
   readonly configFile: string | undefined
   /** Processes sharing the API port. */
   readonly workers: number
-  /** Encrypts upstream keys and signs sessions; undefined: one is made in `dataDir`. Never logged. */
+  /** Seals upstream keys, second factors and kept content; undefined: one is made in `dataDir`. Never logged. */
   readonly secret: string | undefined
   readonly logLevel: LogLevel
   readonly logFormat: LogFormat
@@ -149,7 +149,7 @@ function sharedPorts({ api, console, ops }: Settings): string[] {
   return lines
 }
 
-function collides(one: Listener, other: Listener): boolean {
+function collides(one: ListenAddress, other: ListenAddress): boolean {
   const anyHost = (host: string): boolean => host === '0.0.0.0' || host === '::'
   const sameHost = one.host === other.host || anyHost(one.host) || anyHost(other.host)
   return one.port !== 0 && one.port === other.port && sameHost
@@ -223,7 +223,7 @@ class Reader {
     return choice ?? this.#wrong(name, redactValue(value), `one of ${choices.join(', ')}`)
   }
 
-  listener(hostName: string, portName: string, preset: Listener): Listener {
+  listener(hostName: string, portName: string, preset: ListenAddress): ListenAddress {
     const host = this.#host(hostName) ?? preset.host
     return Object.freeze({ host, port: this.integer(portName, 0, 65_535) ?? preset.port })
   }

@@ -1,7 +1,7 @@
 import { Counter, Gauge, Registry } from 'prom-client'
 import type { Clock } from '@/clock/clock.ts'
 import { bind } from '@/commands/bind.ts'
-import type { Listener } from '@/config/settings.ts'
+import type { ListenAddress } from '@/config/settings.ts'
 import type { Readings } from '@/console/deployment.ts'
 import type { OpsDependencies } from '@/ops/ops.ts'
 import type { Log } from '@/telemetry/log.ts'
@@ -14,7 +14,7 @@ import { startWorker, type WorkerProcess } from './worker-process.ts'
 /** How many processes it keeps running, and where they listen. */
 interface SupervisorOptions {
   workers: number
-  api: Listener
+  api: ListenAddress
   /** By which workers tell one another of channels; there is one where there are several. */
   redisUrl: string | undefined
   clock: Clock
@@ -155,7 +155,7 @@ export function restartDelayMs(failures: number): number {
 }
 
 /** Workers share the port by SO_REUSEPORT, and would as quietly share it with a stranger's. */
-function refuseTakenAddress({ host, port }: Listener): void {
+function refuseTakenAddress({ host, port }: ListenAddress): void {
   if (port === 0) return
   bind({ host: 'HOST', port: 'PORT' }, { host, port }, () =>
     Bun.serve({ hostname: host, port, reusePort: false, fetch: () => new Response() }),

@@ -7,7 +7,7 @@ import { errorResponse } from '@/exchange/relay/reply.ts'
 import { type JsonObject, parseObject } from '@/json/json.ts'
 import { compactionItem, summaryOf } from './compaction-item.ts'
 import type { ResponseGateway } from './kept-responses.ts'
-import { openTurn, readReference, type Turn } from './turn.ts'
+import { openTurn, type ResponseTurn, readReference } from './turn.ts'
 
 /** What an upstream of the caller's format answers that has no call for compacting. */
 const HAS_NO_SUCH_CALL = new Set([404, 405, 501])
@@ -30,7 +30,10 @@ async function compactBy(
   call: ConversationCall,
   purpose: 'compact' | 'summary',
 ): Promise<{ response: Response; body: Uint8Array | undefined }> {
-  const seen: { turn: Turn | undefined; body: Uint8Array | undefined } = { turn: undefined, body: undefined }
+  const seen: { turn: ResponseTurn | undefined; body: Uint8Array | undefined } = {
+    turn: undefined,
+    body: undefined,
+  }
   const readCall = (body: RequestBody): CallFacts => ({ ...call.readCall(body), stream: false, purpose })
   const response = await runExchange(gateway, {
     ...call,
@@ -56,7 +59,7 @@ async function compactBy(
 }
 
 /** A vendor's own compaction as it is; a model's answer as one of ours. */
-async function finish(gateway: ResponseGateway, response: Response, turn: Turn): Promise<Response> {
+async function finish(gateway: ResponseGateway, response: Response, turn: ResponseTurn): Promise<Response> {
   const text = await response.text()
   const answer = parseObject(text) ?? {}
   if (answer['object'] === 'response.compaction') return new Response(text, response)

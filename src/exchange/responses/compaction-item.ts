@@ -5,13 +5,13 @@ import { asArray, asObject, asString, type JsonObject, parseObject } from '@/jso
 import { formatEvent, type SseEvent } from '@/sse/event.ts'
 import { createSseParser } from '@/sse/parser.ts'
 import type { ResponseGateway } from './kept-responses.ts'
-import type { Turn } from './turn.ts'
+import type { ResponseTurn } from './turn.ts'
 
 /** A request that asks for a compaction item, and what its exchange is known by. */
 interface Asked {
   gateway: ResponseGateway
   record: ExchangeRecord
-  turn: Turn
+  turn: ResponseTurn
 }
 
 /**
@@ -32,7 +32,11 @@ export async function inCompactionItem(response: Response, asked: Asked): Promis
 }
 
 /** A summary as an item of output, which is read when it comes back as input (turn.ts). */
-export function compactionItem({ responses }: ResponseGateway, turn: Turn, summary: string): JsonObject {
+export function compactionItem(
+  { responses }: ResponseGateway,
+  turn: ResponseTurn,
+  summary: string,
+): JsonObject {
   return {
     id: `cmp_${turn.id.replace(/^resp_/, '')}`,
     type: 'compaction',

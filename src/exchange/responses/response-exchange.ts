@@ -21,10 +21,10 @@ import {
   NOTHING_KEPT,
   openTurn,
   outputItems,
+  type ResponseTurn,
   readReference,
   readStateFields,
   type StateFields,
-  type Turn,
   type TurnMemory,
 } from './turn.ts'
 import { type AnswerSink, finishStream, finishWhole } from './turn-answer.ts'
@@ -67,7 +67,7 @@ function isWhole(body: RequestBody): boolean {
 
 /** What a background response is made of. */
 interface RunningTurn {
-  turn: Turn
+  turn: ResponseTurn
   record: ExchangeRecord
   run: BackgroundRun
 }
@@ -79,7 +79,7 @@ class ResponseState implements CallState {
   readonly #memory: TurnMemory | undefined
   readonly #isStoreImplied: boolean
   #detach: (response: Response) => void = () => {}
-  #turn: Turn | undefined
+  #turn: ResponseTurn | undefined
   /** Of a request with a turn. */
   #record: ExchangeRecord | undefined
   #asksForCompaction = false
@@ -151,7 +151,10 @@ class ResponseState implements CallState {
   }
 
   /** Whether the answer was kept; one that is paid for is given in any case. */
-  async #keep(turn: Turn, { response, events }: Pick<ResponseEnd, 'response' | 'events'>): Promise<boolean> {
+  async #keep(
+    turn: ResponseTurn,
+    { response, events }: Pick<ResponseEnd, 'response' | 'events'>,
+  ): Promise<boolean> {
     const id = asString(parseObject(response)?.['id'])
     if (id !== undefined) {
       this.#memory?.remember(id, [...turn.earlier, ...turn.input, ...outputItems(response)])
@@ -208,7 +211,7 @@ async function readToEnd({ body }: Response, signal: AbortSignal): Promise<void>
 }
 
 /** A background response as its caller first sees it. */
-function queuedResponse(turn: Turn): string {
+function queuedResponse(turn: ResponseTurn): string {
   const createdAt = Math.floor(turn.createdAt / 1000)
   const response = emptyResponse(turn.id, turn.model, { wire: turn.wire, createdAt, status: 'queued' })
   return JSON.stringify({ ...response, store: true })

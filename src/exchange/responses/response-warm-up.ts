@@ -6,7 +6,7 @@ import { openRecord } from '@/exchange/record.ts'
 import { emptyResponse } from '@/formats/openai-responses/reply.ts'
 import type { JsonObject } from '@/json/json.ts'
 import type { ResponseGateway } from './kept-responses.ts'
-import { openTurn, readReference, type Turn, type TurnMemory } from './turn.ts'
+import { openTurn, type ResponseTurn, readReference, type TurnMemory } from './turn.ts'
 
 /**
  * A request that is to be got ready and not answered (`generate: false`): its items are remembered under the id of an
@@ -20,7 +20,7 @@ export async function warmUp(
   memory: TurnMemory,
 ): Promise<JsonObject[]> {
   const record = openRecord(gateway.newRequestId(), call.surface, gateway.clock)
-  let turn: Turn | undefined
+  let turn: ResponseTurn | undefined
   const state: ConversationCall['state'] = {
     async resolve(body) {
       const opened = await openTurn(gateway, record, { body, fields: readReference(body.json), memory })
@@ -45,7 +45,7 @@ const NO_USAGE: JsonObject = {
   total_tokens: 0,
 }
 
-function emptyEvents({ id, model, wire, createdAt: createdMs }: Turn): JsonObject[] {
+function emptyEvents({ id, model, wire, createdAt: createdMs }: ResponseTurn): JsonObject[] {
   const createdAt = Math.floor(createdMs / 1000)
   const begun = emptyResponse(id, model, { wire, createdAt })
   const ended = emptyResponse(id, model, { wire, createdAt, status: 'completed', usage: NO_USAGE })

@@ -6,7 +6,7 @@ import { createSseParser } from '@/sse/parser.ts'
 import { EventSplitter, eachEvent, MAX_EVENT_BYTES } from '@/sse/splitter.ts'
 import type { StoredEvent } from '@/stored-responses/stored-response.ts'
 import { doneItems } from './abrupt-end.ts'
-import type { Turn } from './turn.ts'
+import type { ResponseTurn } from './turn.ts'
 
 /** Who hears of an answer as it goes to its caller. */
 export interface AnswerSink {
@@ -33,7 +33,7 @@ const TERMINAL: ReadonlySet<string> = new Set([
 ])
 
 /** What a response object says about kept state, in place of what an upstream says that knows of none. */
-function truths(turn: Turn, path: readonly string[]): JsonEdit[] {
+function truths(turn: ResponseTurn, path: readonly string[]): JsonEdit[] {
   const edits: JsonEdit[] = [
     { path: [...path, 'previous_response_id'], value: turn.previousId ?? null },
     { path: [...path, 'store'], value: turn.keeps },
@@ -43,14 +43,18 @@ function truths(turn: Turn, path: readonly string[]): JsonEdit[] {
 }
 
 /** Finishes an answer that came whole. */
-export async function finishWhole(response: Response, turn: Turn, sink: AnswerSink): Promise<Response> {
+export async function finishWhole(
+  response: Response,
+  turn: ResponseTurn,
+  sink: AnswerSink,
+): Promise<Response> {
   const told = spliceText(await response.text(), truths(turn, []))
   const isKept = await sink.ended(told, [])
   return new Response(isKept ? told : spliceText(told, [{ path: ['store'], value: false }]), response)
 }
 
 /** Finishes an answer that flows. */
-export function finishStream(response: Response, turn: Turn, sink: AnswerSink): Response {
+export function finishStream(response: Response, turn: ResponseTurn, sink: AnswerSink): Response {
   if (response.body === null) return response
   const teller = new AnswerTeller(turn, sink)
   const told = response.body.pipeThrough(
@@ -64,7 +68,7 @@ export function finishStream(response: Response, turn: Turn, sink: AnswerSink): 
 
 /** Rewrites a stream's lifecycle events, tells the sink of every event, and holds the terminal one until it is kept. */
 class AnswerTeller {
-  readonly #turn: Turn
+  readonly #turn: ResponseTurn
   readonly #sink: AnswerSink
   readonly #splitter = new EventSplitter(MAX_EVENT_BYTES)
   readonly #parser = createSseParser()
@@ -74,7 +78,7 @@ class AnswerTeller {
   /** An `error` event. Who is told of it may ask at once for what was kept, so it is told with the end. */
   #error: { event: StoredEvent; block: Buffer } | undefined
 
-  constructor(turn: Turn, sink: AnswerSink) {
+  constructor(turn: ResponseTurn, sink: AnswerSink) {
     this.#turn = turn
     this.#sink = sink
   }

@@ -14,7 +14,7 @@ import type { ResponseGateway } from './kept-responses.ts'
 import { resolveReferences } from './references.ts'
 
 /** A request of the Responses surface that goes on from kept state, or asks for some to be kept. */
-export interface Turn {
+export interface ResponseTurn {
   /** The id that its response gets if it is kept. */
   id: string
   accountId: number
@@ -108,7 +108,7 @@ export async function openTurn(
   gateway: ResponseGateway,
   record: ExchangeRecord,
   { body, fields, memory, purpose = 'answer' }: TurnRequest,
-): Promise<{ turn: Turn; body: RequestBody }> {
+): Promise<{ turn: ResponseTurn; body: RequestBody }> {
   const { accountId, storeAllowed } = callerOf(record)
   const { previousId, background } = fields
   if (fields.keeps === true && !storeAllowed) {
@@ -121,7 +121,7 @@ export async function openTurn(
   if (fields.keeps === true) assertKeepable(input)
   const keeps = fields.keeps === 'implied' ? storeAllowed && isKeepable(input) : fields.keeps
   const earlier = previousId === undefined ? [] : await earlierItems(gateway, accountId, previousId, memory)
-  const turn: Turn = {
+  const turn: ResponseTurn = {
     id: responseId(record.id),
     accountId,
     previousId,
@@ -252,7 +252,7 @@ const utf8 = new TextDecoder()
 /** The body as an upstream may see it: nothing in it is kept anywhere, nor refers to what is. */
 function withoutState(
   body: RequestBody,
-  turn: Turn,
+  turn: ResponseTurn,
   items: readonly string[],
   purpose: 'answer' | 'compact',
 ): Uint8Array {
