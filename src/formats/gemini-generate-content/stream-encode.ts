@@ -346,6 +346,9 @@ class ChunkEncoder implements StreamEncoder {
     const carried = carriedSignature(thought, thoughts)
     const { held } = block.of
     if (thoughts !== 'shown') {
+      // What thoughts before this text left to it is its own, though none of it is written.
+      if (typeof held === 'object' && !held.thought && !held.isOver)
+        held.signature ??= signatureValue(block.of.pending)
       block.of.pending = carried
       if (carried !== undefined && typeof held === 'object') held.isOver = true
     } else if (typeof held === 'object' && held.thought) held.signature = signatureValue(carried)

@@ -323,6 +323,12 @@ test('the signature of hidden thoughts stands on what follows them, not on the t
     ['firs', false],
     ['t', false],
   ])
+  expect(parts(...textEvents(2, 'b'), ...reasoningEvents(3, [], sealed), ...textEvents(4, 'c'))).toEqual([
+    ['firs', false],
+    ['t', false],
+    ['b', true],
+    ['c', true],
+  ])
 })
 
 test('sources name the place of their text among the parts that were written', () => {
