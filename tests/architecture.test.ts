@@ -78,6 +78,7 @@ const FORMAT_ROWS: readonly (readonly string[])[] = [
     'schema-ref.ts',
     'spelling.ts',
     'surrogates.ts',
+    'told-usage.ts',
     'untold.ts',
     'wordless.ts',
   ],

@@ -81,7 +81,7 @@ export class Collector {
         return
       }
       case 'usage':
-        this.#usage = event.usage
+        this.#usage = event.soFar === true ? undefined : event.usage
         return
       case 'finish':
         this.#finishes.set(event.candidate, event.finish)

@@ -8,7 +8,9 @@ import {
   type PlainShape,
   type StreamDecoder,
 } from '@/formats/plain/plain-text.ts'
+import { toldUsage } from '@/formats/told-usage.ts'
 import type { Emit, EventOf } from '@/generation/event.ts'
+import type { Usage } from '@/generation/usage.ts'
 import { withDigits } from '@/json/exact.ts'
 import {
   asArray,
@@ -23,7 +25,7 @@ import {
 import type { SseEvent } from '@/sse/event.ts'
 import { type AnswerScope, CandidateDecoder } from './candidate-decode.ts'
 import { decodeBlockReason } from './finish.ts'
-import { readUsage, tierIn } from './usage.ts'
+import { COUNTS, readUsage, tierIn } from './usage.ts'
 import { DATA_KEYS } from './wire.ts'
 
 const PLAIN: PlainShape = {
@@ -52,6 +54,7 @@ export class GeminiDecoder implements StreamDecoder, PlainReader {
   #blocks = 0
   #started: EventOf<'start'> | undefined
   #failed = false
+  #usage: Usage | undefined
   #servedTier: string | undefined
 
   constructor(context: DecodeContext) {
@@ -134,8 +137,10 @@ export class GeminiDecoder implements StreamDecoder, PlainReader {
 
   #count(metadata: JsonObject | undefined, emit: Emit): void {
     this.#servedTier = tierIn(metadata) ?? this.#servedTier
-    const usage = readUsage(metadata)
-    if (usage !== undefined) emit({ type: 'usage', usage })
+    const told = toldUsage(metadata, readUsage(metadata), this.#usage, COUNTS)
+    if (told === undefined) return
+    this.#usage = told.usage
+    emit(told)
   }
 
   #start(chunk: JsonObject, emit: Emit): void {

@@ -50,7 +50,8 @@ export function tierIn(metadata: JsonObject | undefined): string | undefined {
   return asString(metadata?.['serviceTier'] ?? metadata?.['trafficType'])
 }
 
-const COUNTS = {
+/** What its counts are called. */
+export const COUNTS = {
   input: ['promptTokenCount'],
   output: ['candidatesTokenCount'],
   total: 'totalTokenCount',

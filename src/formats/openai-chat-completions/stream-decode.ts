@@ -9,7 +9,9 @@ import {
   type PlainShape,
   type StreamDecoder,
 } from '@/formats/plain/plain-text.ts'
+import { toldUsage } from '@/formats/told-usage.ts'
 import type { Emit, EventOf } from '@/generation/event.ts'
+import type { Usage } from '@/generation/usage.ts'
 import {
   asArray,
   asIndex,
@@ -27,7 +29,7 @@ import { decodeSources, hasSources } from './citations.ts'
 import { isEmpty } from './empty.ts'
 import { decodeBreak } from './finish.ts'
 import { type ChunkHead, encodeMissingEnd, type SilentChoice } from './missing-end.ts'
-import { readUsage } from './usage.ts'
+import { COUNTS, readUsage } from './usage.ts'
 
 /** Reads a stream of chunks, as OpenAI writes them and all the vendors that speak its format in ways of their own. */
 export function createStreamDecoder(context: DecodeContext): StreamDecoder {
@@ -145,6 +147,7 @@ export class AnswerDecoder {
   /** The one to whose call plain events give input. */
   #calling: CandidateDecoder | undefined
   #started: EventOf<'start'> | undefined
+  #usage: Usage | undefined
   /** As the first chunk says it. */
   #createdAt: number | undefined
   #blocks = 0
@@ -240,10 +243,15 @@ export class AnswerDecoder {
 
   /** Reads the usage of a chunk, wherever the vendor puts it. */
   count(chunk: JsonObject, emit: Emit): void {
-    const usage = readUsage(asObject(chunk['usage']) ?? asObject(asObject(chunk['x_groq'])?.['usage']))
-    if (usage === undefined) return
+    this.#count(chunk, asObject(chunk['usage']) ?? asObject(asObject(chunk['x_groq'])?.['usage']), emit)
+  }
+
+  #count(chunk: JsonObject, usage: JsonObject | undefined, emit: Emit): void {
+    const told = toldUsage(usage, readUsage(usage), this.#usage, COUNTS)
+    if (told === undefined) return
+    this.#usage = told.usage
     this.#start(chunk, emit)
-    emit({ type: 'usage', usage })
+    emit(told)
   }
 
   /** The answer is complete: the finishes that waited. */
@@ -271,8 +279,7 @@ export class AnswerDecoder {
     const delta = asObject(choice[field]) ?? (isNew ? asObject(choice['message']) : undefined)
     if (delta !== undefined) candidate.push(delta, emit)
     this.#pushLogprobs(choice, index, emit)
-    const usage = readUsage(asObject(choice['usage']))
-    if (usage !== undefined) emit({ type: 'usage', usage })
+    this.#count(chunk, asObject(choice['usage']), emit)
     const { finish_reason: reason, error } = choice
     if (error !== undefined || typeof reason === 'string') this.broken ??= decodeBreak(choice)
     if (typeof reason === 'string' && reason !== '') candidate.finish(choice, emit)

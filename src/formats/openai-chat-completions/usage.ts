@@ -25,7 +25,8 @@ export function readUsage(usage: JsonObject | undefined): Usage | undefined {
   return usage === undefined || !isReport(usage, COUNTS) ? undefined : possible(decodeUsage(usage))
 }
 
-const COUNTS = {
+/** What its counts are called. */
+export const COUNTS = {
   input: ['prompt_tokens', 'prompt_cache_miss_tokens'],
   output: ['completion_tokens'],
   total: 'total_tokens',

@@ -36,6 +36,14 @@ function post(text: string, key = gateway.key, signal?: AbortSignal): Promise<Re
   return gateway.post('/v1/chat/completions', text, { key, signal })
 }
 
+/** A stream, by two of the surfaces. */
+const chatCall = (model: string) => post(body(model, true))
+const geminiCall = (model: string) =>
+  gateway.post(
+    `/v1beta/models/${model}:streamGenerateContent?alt=sse`,
+    '{"contents":[{"role":"user","parts":[{"text":"hi"}]}]}',
+  )
+
 interface Settled {
   end_state: string
   usage_source: string
@@ -122,6 +130,9 @@ describe('every way a request can end has one rule of what it costs', () => {
         input_uncached: 7n,
         output_text: 100n,
       })
+      // Also where nobody asked for a stream: it is collected, and has no word for a usage of a part.
+      const whole = await settled(async () => (await post(body('messages/echo', false))).text())
+      expect(whole).toMatchObject({ end_state: 'complete', usage_source: 'estimated', output_text: 100n })
     },
   )
 
@@ -168,6 +179,46 @@ describe('every way a request can end has one rule of what it costs', () => {
     }
     expect(await gateway.database.sql`select id from hold`).toHaveLength(0)
   })
+
+  test.each([
+    ['below zero', { input: 60, output: -1 }],
+    ['beyond all numbers', { input: 60, output: 1e300 }],
+    ['a text', { input: '60', output: 50 }],
+  ])(
+    'a stream whose last usage is %s is counted here, but for the prompt that an earlier one told',
+    async (_name, { input, output }) => {
+      const chunk = (usage: object, more = {}) => `data: ${JSON.stringify({ ...more, usage })}\n\n`
+      const delta = { choices: [{ index: 0, delta: { content: TEXT } }] }
+      const part = { content: { role: 'model', parts: [{ text: TEXT }] } }
+      const answers = {
+        chat:
+          chunk({ prompt_tokens: 60, completion_tokens: 0, total_tokens: 60 }, delta) +
+          FINISH +
+          chunk({ prompt_tokens: input, completion_tokens: output }, { choices: [] }) +
+          DONE,
+        gemini: [
+          { candidates: [part], usageMetadata: { promptTokenCount: 60, totalTokenCount: 60 } },
+          {
+            candidates: [{ content: { parts: [] }, finishReason: 'STOP' }],
+            usageMetadata: { promptTokenCount: input, candidatesTokenCount: output },
+          },
+        ]
+          .map(each => `data: ${JSON.stringify(each)}\n\n`)
+          .join(''),
+      }
+      for (const format of ['chat', 'gemini'] as const) {
+        upstream.answer = () => eventStream(answers[format])
+        const told = {
+          end_state: 'complete',
+          usage_source: 'estimated',
+          input_uncached: 60n,
+          output_text: 100n,
+        }
+        for (const surface of [chatCall, geminiCall])
+          expect(await settled(async () => (await surface(`${format}/echo`)).text())).toMatchObject(told)
+      }
+    },
+  )
 
   test.each([true, false])(
     'a price per request is charged once beside the tokens, streamed %p',
