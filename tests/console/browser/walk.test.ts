@@ -102,6 +102,12 @@ describe.skipIf(!HAS_BROWSER)('from the printed link to a paid answer, in a brow
     const table = customer.page.getByRole('region', { name: 'Spend as a table' })
     await table.getByText('acme/echo').waitFor()
     await table.getByText('$0.02').waitFor()
+    // And what has spent it leads to the requests behind the sum.
+    await customer.page.getByRole('link', { name: 'acme/echo' }).click()
+    await customer.page.getByRole('heading', { name: 'Requests', exact: true }).waitFor()
+    await customer.page.getByRole('button', { name: 'acme/echo' }).waitFor()
+    expect(await customer.page.getByLabel('Model').inputValue()).toBe('acme/echo')
+    expect(await customer.page.getByLabel('Time').inputValue()).toBe('days')
   })
 
   step('a request appears in the live log as it ends', async () => {

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 import { appendPage, prependItems } from '@/console/web/api/page.ts'
+import { logAddress } from '@/console/web/pages/log-address.ts'
 import { type LineFilter, matchesFilter, timeOf } from '@/console/web/stream/line-filter.ts'
 
 const idOf = (item: { id: number }) => item.id
@@ -102,6 +103,35 @@ describe('a live line', () => {
     [{ model: 'demo/echo', status: '2xx' }, false],
   ])('under %p is shown: %p', (filter, isShown) => {
     expect(matchesFilter(line, { ...all, ...filter })).toBe(isShown)
+  })
+})
+
+describe('the requests of a series of a chart', () => {
+  const time = { since: 'days', first: '2026-11-23', last: '2026-11-23' }
+  const state = { range: 'days', from: '2026-11-23', to: '2026-11-23', show: 'spend', by: 'key' }
+  const days = 'since=days&first=2026-11-23&last=2026-11-23'
+
+  test.each([
+    ['/api', undefined, 'key', '7', `/requests?key=7&${days}`],
+    ['/api', undefined, 'model', 'acme/echo & more', `/requests?model=acme%2Fecho+%26+more&${days}`],
+    ['/api/admin', 4, 'channel', 'openai', `/admin/traffic?account=4&channel=openai&${days}`],
+    [
+      '/api/admin',
+      undefined,
+      'account',
+      '4',
+      `/admin/traffic?range=days&from=2026-11-23&to=2026-11-23&show=spend&by=key&account=4&${days}`,
+    ],
+  ] as const)('are where they are listed: %s, account %p, by %s', (at, accountId, by, id, address) => {
+    expect(logAddress({ at, accountId, by, state }, id, time)).toBe(address)
+  })
+
+  test.each([
+    ['model', ''],
+    ['key', '*'],
+    ['service_tier', 'priority'],
+  ])('are nowhere, by %s %p', (by, id) => {
+    expect(logAddress({ at: '/api', accountId: undefined, by, state }, id, time)).toBeUndefined()
   })
 })
 

@@ -1,3 +1,4 @@
+import type { Key } from '../../api/contract/keys.ts'
 import { call } from '../api/client.ts'
 import { fieldsOf } from '../api/form-state.ts'
 import { useQuery } from '../api/query.ts'
@@ -14,13 +15,16 @@ interface RequestFiltersProps {
   isForAll: boolean
 }
 
+/** Where a log begins. */
+export const LOG_ID = 'log'
+
 /** What is to be in the log. */
 export function RequestFilters({ filter, change, isForAll }: RequestFiltersProps) {
   const models = useQuery('models', signal => call(`GET /api${isForAll ? '/admin' : ''}/models`, {}, signal))
   const field = fieldsOf(filter, change)
-  const Whose = isForAll ? AccountAndChannel : KeyField
+  const Whose = isForAll ? AccountAndChannel : OwnKeyField
   return (
-    <search class="filters" aria-label="Filter requests">
+    <search id={LOG_ID} class="filters" aria-label="Filter requests">
       <TextField
         label="Request id"
         placeholder="First characters"
@@ -65,17 +69,24 @@ function AccountAndChannel({ filter, change }: WhoseProps) {
         options={choices(asOptions(channels.data?.items.map(({ name }) => name) ?? []), filter.channel)}
         {...fieldsOf(filter, change)('channel')}
       />
+      {/* Nobody chooses from the keys of all accounts: a chart leads to the requests of one. */}
+      {filter.key === '' ? null : <KeyField filter={filter} change={change} keys={[]} />}
     </>
   )
 }
 
-function KeyField({ filter, change }: WhoseProps) {
+function OwnKeyField(props: WhoseProps) {
   const keys = useQuery('keys', signal => call('GET /api/keys', { query: { limit: 200 } }, signal))
-  const options = keys.data?.items.map(({ id, label }) => ({ value: String(id), label }))
+  return <KeyField {...props} keys={keys.data?.items ?? []} />
+}
+
+/** One that is chosen and not among those that are known has but its number. */
+function KeyField({ filter, change, keys }: WhoseProps & { keys: readonly Pick<Key, 'id' | 'label'>[] }) {
+  const options = keys.map(({ id, label }) => ({ value: String(id), label }))
   return (
     <SelectField
       label="Key"
-      options={choices(options ?? [], filter.key)}
+      options={choices(options, filter.key, `Key ${filter.key}`)}
       {...fieldsOf(filter, change)('key')}
     />
   )
@@ -89,7 +100,7 @@ const TIMES: readonly Option<string>[] = [
 ]
 
 /** What there is to choose from, and what the address has chosen even if it is not among that. */
-function choices(options: readonly Option<string>[], chosen: string): Option<string>[] {
+function choices(options: readonly Option<string>[], chosen: string, label = chosen): Option<string>[] {
   const isKnown = chosen === '' || options.some(({ value }) => value === chosen)
-  return [{ value: '', label: 'Any' }, ...(isKnown ? [] : asOptions([chosen])), ...options]
+  return [{ value: '', label: 'Any' }, ...(isKnown ? [] : [{ value: chosen, label }]), ...options]
 }

@@ -3,11 +3,13 @@ import type { ConsoleInput } from '../../api/contract/api.ts'
 import { useAddressState } from '../api/address.ts'
 import { addressOf, call } from '../api/client.ts'
 import { useQuery } from '../api/query.ts'
-import { daysBefore, readDays, ZONE } from '../format/time.ts'
+import { daysBefore, readDays, typedDay, ZONE } from '../format/time.ts'
 import { type Option, Segments } from '../parts/field.tsx'
 import { Empty } from '../parts/notice.tsx'
 import { Answer } from '../parts/page.tsx'
+import { DAYS as LOG_DAYS } from '../stream/line-filter.ts'
 import { DayFields, lastWeek } from './day-fields.tsx'
+import { type LogTime, logAddress } from './log-address.ts'
 import { UsageChart } from './usage-chart.tsx'
 import { MEASURE_NAMES, type Measure } from './usage-series.ts'
 
@@ -107,7 +109,17 @@ export function UsageCard({ at, accountId, groups, empty }: UsageCardProps) {
       </div>
       {isUnread ? null : (
         <Answer query={query} what="usage">
-          {usage => (usage.totals.requests === 0 ? empty : <UsageChart usage={usage} measure={measure} />)}
+          {usage =>
+            usage.totals.requests === 0 ? (
+              empty
+            ) : (
+              <UsageChart
+                usage={usage}
+                measure={measure}
+                logOf={id => logAddress({ at, accountId, by, state }, id, timeOf(range, state))}
+              />
+            )
+          }
         </Answer>
       )}
     </section>
@@ -119,6 +131,13 @@ function startOf(range: Range): string {
   const now = new Date()
   if (range === 'day') return new Date(now.getTime() - 86_400_000).toISOString()
   return daysBefore(now, DAYS[range === 'days' ? 'week' : range] - 1).toISOString()
+}
+
+/** The same time as a log is asked for it. */
+function timeOf(range: Range, { from, to }: { from: string; to: string }): LogTime {
+  if (range === 'day') return { since: 'day', first: '', last: '' }
+  if (range === 'days') return { since: LOG_DAYS, first: from, last: to }
+  return { since: LOG_DAYS, first: typedDay(new Date(startOf(range))), last: typedDay(new Date()) }
 }
 
 /** What one begins with who wants other dates. */

@@ -5,11 +5,19 @@ import { compactNumber } from '../format/number.ts'
 import { timeTexts } from '../format/time.ts'
 import { StackedBars, Swatch } from '../parts/chart.tsx'
 import { useCurrency } from '../session.tsx'
+import { LOG_ID } from './request-filters.tsx'
 import { UsageTable, UsageTotals } from './usage-figures.tsx'
 import { asMoney, drawnValues, fewest, MEASURE_NAMES, type Measure, totalText } from './usage-series.ts'
 
+interface UsageChartProps {
+  usage: Usage
+  measure: Measure
+  /** Where the requests of a series are listed, by its id; undefined: nowhere. */
+  logOf(id: string): string | undefined
+}
+
 /** Usage as a picture, and the same as figures. */
-export function UsageChart({ usage, measure }: { usage: Usage; measure: Measure }) {
+export function UsageChart({ usage, measure, logOf }: UsageChartProps) {
   const currency = useCurrency()
   const shown = useMemo(() => fewest(usage.series), [usage])
   const times = useMemo(() => usage.buckets.map(iso => Date.parse(iso) / 1000), [usage])
@@ -42,7 +50,7 @@ export function UsageChart({ usage, measure }: { usage: Usage; measure: Measure 
       <ul class="legend-list" aria-label="Series">
         {shown.map((one, index) => (
           <li key={one.id}>
-            <Swatch index={index} /> <bdi>{one.name}</bdi>
+            <Swatch index={index} /> <SeriesName name={one.name} log={logOf(one.id)} />
             <span class="number soft">{totalText(one, measure, currency)}</span>
           </li>
         ))}
@@ -51,4 +59,18 @@ export function UsageChart({ usage, measure }: { usage: Usage; measure: Measure 
       <UsageTable usage={usage} series={shown} measure={measure} timeText={timeText} />
     </>
   )
+}
+
+function SeriesName({ name, log }: { name: string; log: string | undefined }) {
+  if (log === undefined) return <bdi>{name}</bdi>
+  return (
+    <a class="alone" href={log} title="Its requests" onClick={showLog}>
+      <bdi>{name}</bdi>
+    </a>
+  )
+}
+
+/** Where the log is on the same page, it may be out of sight. */
+function showLog(): void {
+  document.getElementById(LOG_ID)?.scrollIntoView()
 }
