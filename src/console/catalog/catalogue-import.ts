@@ -9,6 +9,8 @@ import { invalid, notFound } from '../failure.ts'
 import { FROM_CONSOLE, readEntries } from './catalog-values.ts'
 import { planRow } from './price-rows.ts'
 
+type Shipped = ConfigFile['models'][number]
+
 /** A vendor's part of the catalogue; its channel's key is none. */
 function catalogueOf(vendor: (typeof VENDORS)[number]): ConfigFile {
   return vendorFile([vendor], { [vendor.variable]: 'none' })
@@ -67,7 +69,7 @@ export async function importModels(
   const added = chosen.filter(({ id }) => !stored.has(id))
   const entries = added.map(model => ({
     ...model,
-    routes: model.routes.map(route => ({ ...route, channel })),
+    routes: throughOne(model.routes, channel),
   }))
   const nothing = readEntries({}, channels)
   await applyIn(tx, secretBox, { ...nothing, models: entries }, FROM_CONSOLE)
@@ -80,4 +82,9 @@ export async function importModels(
     after: { channel, models: ids },
   }
   return { result: { added: ids, present }, act: ids.length === 0 ? undefined : act }
+}
+
+/** The catalogue has a vendor's model on a channel for each of its formats: on one of them it is the same route. */
+function throughOne(routes: Shipped['routes'], channel: string): Shipped['routes'] {
+  return [...new Map(routes.map(route => [route.upstreamModel, { ...route, channel }])).values()]
 }

@@ -605,6 +605,24 @@ test('models of the catalogue are added to a channel, and those that are there k
   expect(model.prices).toEqual(vendor?.models[0]?.prices ?? null)
 })
 
+test('every vendor of the catalogue is added to the channel that is made for it, all of its models at once', async () => {
+  const { items } = await site.call(owner, 'GET /api/admin/catalogue', {})
+  expect(items.length).toBeGreaterThan(2)
+  for (const { name: vendor, channel, models } of items) {
+    const name = `${channel.name}-alone`
+    const made = { ...channel, name, api_keys: [{ secret: 'a-key-there' }], priority: 0, weight: 1 }
+    await site.call(owner, 'POST /api/admin/channels', { body: made })
+    const missing = models.flatMap(({ id, present }) => (present ? [] : [id]))
+    const body = { vendor, channel: name, models: missing }
+    const { added } = await site.call(owner, 'POST /api/admin/catalogue/import', { body })
+    expect(added).toEqual(missing)
+    for (const id of added) {
+      const { model } = await site.call(owner, 'GET /api/admin/models/:id', { params: { id } })
+      expect(model.channels).toEqual([{ channel: name, model: id, priority: 0, weight: 1 }])
+    }
+  }
+})
+
 describe('redeem codes', () => {
   test('are shown once, and of two who race for the last use one gets it', async () => {
     const bob = await site.signUp('bob@example.com')
