@@ -72,6 +72,53 @@ describe.skipIf(!HAS_BROWSER)(`with ${REQUESTS} requests in the log`, () => {
   )
 
   test(
+    'what a chart tells apart leads to its requests, and the chart above them stays as it was',
+    async () => {
+      const { page } = owner
+      await page.goto('/admin/traffic?range=month&by=key&show=requests')
+      await page.getByRole('link', { name: 'laptop', exact: true }).click()
+      const [key] = await stage.database.sql`select id from api_key where name = 'laptop'`
+      expect(await page.getByLabel('Key', { exact: true }).last().inputValue()).toBe(String(key?.['id']))
+      expect(await page.getByLabel('Time', { exact: true }).inputValue()).toBe('days')
+      for (const name of ['30 days', 'Key', 'Requests']) {
+        expect(await page.getByRole('radio', { name, exact: true }).isChecked()).toBe(true)
+      }
+    },
+    BROWSER_TIMEOUT_MS,
+  )
+
+  test(
+    'the models of a key are found by name among more than anybody looks through',
+    async () => {
+      const { page } = owner
+      const headers = { origin: stage.consoleUrl }
+      const { items } = await (await page.request.get('/api/admin/catalogue')).json()
+      const [{ name: vendor, models }] = items
+      const data = { vendor, channel: 'simulator', models: models.map(({ id }: { id: string }) => id) }
+      expect((await page.request.post('/api/admin/catalogue/import', { headers, data })).status()).toBe(200)
+      await page.goto('/keys?new=yes')
+      const dialog = page.getByRole('dialog', { name: 'Create a key' })
+      await dialog.getByLabel('Name', { exact: true }).fill('narrow')
+      await dialog.getByText('Narrow what it may do').click()
+      await dialog.getByLabel('Only some models').check()
+      const choices = dialog.getByRole('group', { name: 'Models' }).getByRole('checkbox')
+      expect(await choices.count()).toBeGreaterThan(12)
+      for (const name of ['echo', 'THINKER']) {
+        await dialog.getByLabel('Find a model').fill(name)
+        await page.keyboard.press('Enter')
+        await dialog.getByLabel(`acme/${name.toLowerCase()}`, { exact: true }).check()
+      }
+      // Those that are chosen stay in sight.
+      expect(await choices.count()).toBe(2)
+      await dialog.getByRole('button', { name: 'Create key' }).click()
+      await page.getByRole('button', { name: 'I have copied it' }).click()
+      const [key] = await stage.database.sql`select models from api_key where name = 'narrow'`
+      expect(key?.['models']).toEqual(['acme/echo', 'acme/thinker'])
+    },
+    BROWSER_TIMEOUT_MS,
+  )
+
+  test(
     'the list goes on page by page, without a gap and without a repeat',
     async () => {
       const { page } = owner
