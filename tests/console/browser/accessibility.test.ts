@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import type { Page } from 'playwright-core'
 import { BROWSER_TIMEOUT_MS, HAS_BROWSER, type Visitor } from '#tests/support/browser.ts'
-import { blankLists, excessOf, faultsOf, hiddenColumns, smallTargets } from './faults.ts'
+import { blankLists, crookedButtons, excessOf, faultsOf, hiddenColumns, smallTargets } from './faults.ts'
 import { FURNISHED_MODEL, furnish } from './furnish.ts'
 import { administratorPlaces, GATES, HOLDER_PLACES, type Place } from './places.ts'
 import { becomeOwner, goTo, OWNER, openStage, type Stage } from './stage.ts'
@@ -39,6 +39,7 @@ describe.skipIf(!HAS_BROWSER)('every page of the console', () => {
   const hidden: string[] = []
   const small: string[] = []
   const blank: string[] = []
+  const crooked: string[] = []
 
   const look = async (page: Page, place: Place) => {
     await page.emulateMedia({ colorScheme: 'light' })
@@ -49,6 +50,7 @@ describe.skipIf(!HAS_BROWSER)('every page of the console', () => {
     }
     await note(faults, faultsOf(page, '{}'))
     await note(blank, blankLists(page))
+    await note(crooked, crookedButtons(page))
     await note(wide, excessOf(page, WIDE.width))
     await page.emulateMedia({ colorScheme: 'dark' })
     await note(pale, faultsOf(page, '{ runOnly: ["color-contrast"] }'))
@@ -85,6 +87,10 @@ describe.skipIf(!HAS_BROWSER)('every page of the console', () => {
 
   test('shows what is chosen in each list to choose from', () => {
     expect(blank).toEqual([])
+  })
+
+  test('has the words of each button in its middle', () => {
+    expect(crooked).toEqual([])
   })
 
   test('has no words too pale to read in the dark theme', () => {

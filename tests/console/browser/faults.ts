@@ -22,6 +22,14 @@ export async function excessOf(page: Page, width: number): Promise<string[]> {
   return excess > 0 ? [`${excess} pixels more than ${width}`] : []
 }
 
+/** Buttons, and links that look like one, whose words are not in their middle. */
+export function crookedButtons(page: Page): Promise<string[]> {
+  return page.evaluate<string[]>(
+    `[...document.querySelectorAll('.button')].filter(button => !getComputedStyle(button).display.includes('flex'))
+      .map(button => button.textContent)`,
+  )
+}
+
 /** Tables that have to be scrolled sideways, by name. */
 export function hiddenColumns(page: Page): Promise<string[]> {
   return page.evaluate<string[]>(

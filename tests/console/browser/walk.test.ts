@@ -218,6 +218,9 @@ describe.skipIf(!HAS_BROWSER)('from the printed link to a paid answer, in a brow
   step('an administrator refunds a request, and the receipt says so to both', async () => {
     const { page } = owner
     await page.goto(`/admin/traffic?receipt=${requestId}`)
+    const whose = page.getByRole('dialog', { name: 'Receipt' }).getByRole('link')
+    const [account] = await stage.database.sql`select id from account where email = ${CUSTOMER.email}`
+    expect(await whose.getAttribute('href')).toBe(`/admin/accounts/${account?.['id']}`)
     await page.getByRole('button', { name: 'Refund' }).click()
     const dialog = page.getByRole('dialog', { name: 'Refund this request' })
     expect(await dialog.getByLabel('Amount').inputValue()).toBe('0.02')
@@ -324,6 +327,7 @@ describe.skipIf(!HAS_BROWSER)('from the printed link to a paid answer, in a brow
     await owner.page.getByLabel('Each request').fill('0.20')
     await owner.page.getByRole('button', { name: 'Preview' }).click()
     await owner.page.getByText('more than a factor of two').waitFor()
+    await owner.page.getByText(/^\d+ requests of the last 30 days cost/).waitFor()
     await owner.page.getByRole('button', { name: 'Change prices' }).last().click()
     await owner.page.getByText('$0.20').first().waitFor()
   })

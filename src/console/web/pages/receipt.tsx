@@ -61,7 +61,7 @@ function ReceiptOf({ id, isForAll = false }: ReceiptProps) {
     <Answer query={shown} what="the receipt">
       {found => (
         <>
-          <Whole receipt={found} />
+          <Whole receipt={found} isForAll={isForAll} />
           {isForAll ? <Refund receipt={found} onDone={reload} /> : null}
         </>
       )}
@@ -69,7 +69,7 @@ function ReceiptOf({ id, isForAll = false }: ReceiptProps) {
   )
 }
 
-function Whole({ receipt }: { receipt: Receipt }) {
+function Whole({ receipt, isForAll }: FactsProps) {
   const currency = useCurrency()
   return (
     <>
@@ -89,7 +89,7 @@ function Whole({ receipt }: { receipt: Receipt }) {
         </dd>
       </dl>
       <Lines receipt={receipt} />
-      <Facts receipt={receipt} />
+      <Facts receipt={receipt} isForAll={isForAll} />
       {receipt.losses.length === 0 ? null : (
         <section class="stack tight">
           <h3>Left out</h3>
@@ -108,7 +108,13 @@ function Whole({ receipt }: { receipt: Receipt }) {
   )
 }
 
-function Facts({ receipt }: { receipt: Receipt }) {
+interface FactsProps {
+  receipt: Receipt
+  /** Whose it is, for those who see every account. */
+  isForAll: boolean
+}
+
+function Facts({ receipt, isForAll }: FactsProps) {
   return (
     <dl class="facts">
       <Fact name="End">
@@ -116,6 +122,13 @@ function Facts({ receipt }: { receipt: Receipt }) {
       </Fact>
       <Fact name="Status">
         {receipt.status === null ? null : `${receipt.status} ${receipt.error_code ?? ''}`}
+      </Fact>
+      <Fact name="Account">
+        {isForAll ? (
+          <a class="alone" href={`/admin/accounts/${receipt.account_id}`}>
+            {receipt.account_id}
+          </a>
+        ) : null}
       </Fact>
       <Fact name="Model">{receipt.model ?? 'unknown'}</Fact>
       <Fact name="Channel">{receipt.channel}</Fact>

@@ -6,7 +6,7 @@ import { useAction } from '../../api/action.ts'
 import { call } from '../../api/client.ts'
 import { wrong } from '../../api/failure.ts'
 import { addMoney } from '../../format/money.ts'
-import { wholeNumber } from '../../format/number.ts'
+import { counted } from '../../format/number.ts'
 import { typedFutureDay, withChange, withoutChange } from '../../format/price-changes.ts'
 import { priceTexts, readPriceTexts } from '../../format/price-texts.ts'
 import { Confirm } from '../../parts/confirm.tsx'
@@ -169,11 +169,15 @@ function PreviewOf({ preview }: { preview: Preview }) {
           )}
         </section>
       </div>
-      <p>
-        The {wholeNumber(preview.requests)} requests of the last 30 days cost{' '}
-        <Money amount={preview.cost_before} /> and would have cost <Money amount={preview.cost_after} />:{' '}
-        <Money amount={difference} style="signed" />.
-      </p>
+      {preview.requests === 0 ? (
+        <p>It had no requests in the last 30 days to compare by.</p>
+      ) : (
+        <p>
+          {counted(preview.requests, 'request')} of the last 30 days cost{' '}
+          <Money amount={preview.cost_before} /> and would have cost <Money amount={preview.cost_after} />:{' '}
+          <Money amount={difference} style="signed" />.
+        </p>
+      )}
     </>
   )
 }
