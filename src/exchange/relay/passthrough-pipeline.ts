@@ -165,6 +165,14 @@ export class PassthroughPipeline implements Pipeline {
     return text === '' || text === '[DONE]'
   }
 
+  /**
+   * Whether the answer's last event has come: what stands behind it is no part of it. Gemini has no event that is known to
+   * be the last, and tells usage behind its finish reason.
+   */
+  get #isOver(): boolean {
+    return this.meter.finished && this.#decoder.missingEnd !== undefined
+  }
+
   /** Bytes of text in whole events that may pass without being looked at one by one; undefined: they may not. */
   #unreadIn(run: Uint8Array): number | undefined {
     const { output, error } = this.meter
@@ -187,7 +195,7 @@ export class PassthroughPipeline implements Pipeline {
 
   /** Looks at the event that stands there and says whether the caller gets it. `text`: that of all bytes, if it is known. */
   #keep(bytes: Uint8Array, start = 0, end = bytes.length, text?: string): boolean {
-    if (this.meter.error !== undefined) return false
+    if (this.meter.error !== undefined || this.#isOver) return false
     const isTelling = this.#codec.isTelling(viewOf(bytes, start, end))
     const isRead = !this.meter.output || this.#readsAll || isTelling
     const unread = isRead ? undefined : this.#sample.count(bytes, start, end)
@@ -276,7 +284,7 @@ export class PassthroughPipeline implements Pipeline {
   /** A last event without its empty line counts if it is whole; half an event is no use to anybody. */
   #passRest(): void {
     const rest = this.#splitter?.rest() ?? NOTHING
-    if (rest.length === 0) return
+    if (rest.length === 0 || this.#isOver) return
     const events = runMachine(createSseParser(), [rest])
     // A name alone is none: the SDKs that are given one read its data, and throw what is no JSON.
     if (events.length === 0 || !events.every(isComplete)) return

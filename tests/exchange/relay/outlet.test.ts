@@ -131,16 +131,16 @@ describe('an upstream that goes on behind the end of its answer', () => {
   }
 
   test.each([
-    ['its usage known', 5, USAGE],
-    ['no usage told', 60, ''],
+    ['its usage known', 5, { usageMetadata: { promptTokenCount: 1, candidatesTokenCount: 2 } }],
+    ['no usage told', 60, {}],
   ])('has as long from there as one that is silent: %s', async (_, seconds, usage) => {
     const clock = manualClock()
-    const one = await running(clock)
-    one.upstream.write(FINISH + usage + DONE)
+    const one = await running(clock, 'gemini-generate-content', gemini({ text: 'one' }))
+    one.upstream.write(gemini({ text: '.', finishReason: 'STOP' }, usage))
     await one.reader.read()
-    await goOn(one, clock, seconds - 1, ': waiting\n\n')
+    await goOn(one, clock, seconds - 1, '\n')
     expect(one.ending.aborted).toBe(false)
-    await goOn(one, clock, 1, ': waiting\n\n')
+    await goOn(one, clock, 1, '\n')
     expect(one.ending.aborted).toBe(true)
     await one.ended
     expect((await one.reader.read()).done).toBe(true)

@@ -146,6 +146,27 @@ test.each([
   }
 })
 
+test.each([
+  ['openai-chat-completions', 'data: [DONE]\n\n'],
+  ['openai-chat-completions', 'data: {"choices":[{"index":0,"delta":{"content":"more"}}]}\n\n'],
+  ['openai-chat-completions', 'data: {"choices":[{"index":0,"delta":{"content":"more"}}]}'],
+  ['openai-responses', 'data: [DONE]\n\n'],
+  ['openai-responses', 'event: keepalive\ndata: {"type":"keepalive"}\n\n'],
+  ['anthropic-messages', 'event: message_stop\ndata: {"type":"message_stop"}\n\n'],
+  ['anthropic-messages', 'data: [DONE]\n\n'],
+] as const)('nothing follows the last event of %s: %j is left out behind it', (format, more) => {
+  const { stream } = recordings(format).find(({ name }) => name === 'text') ?? { stream: Buffer.alloc(0) }
+  const [extra, whole] = [Buffer.from(more), Buffer.concat([stream, Buffer.from(more)])]
+  for (const reads of [[stream, extra, extra], [whole], bytesOf(whole)]) {
+    const written: Buffer[] = []
+    const pipeline = pipelineOf(format)
+    for (const read of reads) pipeline.push(read, bytes => written.push(Buffer.from(bytes)))
+    pipeline.end(bytes => written.push(Buffer.from(bytes)))
+    expect(Buffer.concat(written).toString()).toBe(stream.toString())
+    expect(pipeline.meter.error).toBeUndefined()
+  }
+})
+
 test('what an event of Gemini is called is read before it is hidden', () => {
   const [{ stream } = { stream: Buffer.alloc(0) }] = recordings('gemini-generate-content')
   const written: Buffer[] = []
