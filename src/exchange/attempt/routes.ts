@@ -59,14 +59,13 @@ export interface Try<P extends Prepared> {
 
 /**
  * Makes attempts, one candidate after another, until one succeeds. Goes on only while the failure says that another
- * candidate may do better, and `mayRetry` allows it. Candidates whose breakers are open are asked only when there is no
+ * candidate may do better: what fails once output was let through says that none may. Candidates whose breakers are open are asked only when there is no
  * other, and then only the first.
  * @throws GatewayError of the last attempt, or `no_channel`
  */
 export async function overCandidates<P extends Prepared, T>(
   admitted: Admitted<P>,
   attempt: (one: Try<P>) => Promise<T>,
-  mayRetry: () => boolean = () => true,
 ): Promise<T> {
   const { record, model } = admitted
   const { selector } = admitted.gateway
@@ -88,7 +87,6 @@ export async function overCandidates<P extends Prepared, T>(
       return result
     }
     failure = result.error
-    if (!mayRetry()) throw failure
     candidates = candidatesAfter(failure, admitted, candidate, others)
   }
   throw failure ?? noChannel(model.id, selection.retryAfterMs)

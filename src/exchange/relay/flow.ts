@@ -66,11 +66,7 @@ async function relayFirstSuccess<P extends Prepared, F extends Pipeline>(
   const { outlet } = running
   let failure: GatewayError | undefined
   try {
-    await overCandidates(
-      admitted,
-      one => new FlowingAttempt(admitted, running, one).run(),
-      () => !outlet.committed,
-    )
+    await overCandidates(admitted, one => new FlowingAttempt(admitted, running, one).run())
   } catch (error) {
     failure = asGatewayError(error)
   }

@@ -103,7 +103,7 @@ export class Outlet {
   }
 
   /** True once output of an attempt reached the caller: no other attempt may follow. */
-  get committed(): boolean {
+  get #committed(): boolean {
     return this.#firstOutputAt !== undefined
   }
 
@@ -160,7 +160,7 @@ export class Outlet {
     if (this.#abandoned) return this.#drain(body, pipeline)
     this.#conclude(pipeline, cause)
     const { error } = pipeline.meter
-    if (error !== undefined && !this.committed) {
+    if (error !== undefined && !this.#committed) {
       this.#held = []
       this.#heldBytes = 0
       throw error
@@ -272,7 +272,7 @@ export class Outlet {
   /** Takes what a pipeline writes. */
   readonly #emit: Emit = bytes => {
     // Counts as written when it was read, so that the clock is looked at once for each read.
-    if (this.committed) return this.#write(bytes, this.#lastRead)
+    if (this.#committed) return this.#write(bytes, this.#lastRead)
     this.#held.push(bytes)
     this.#heldBytes += bytes.byteLength
   }
@@ -290,7 +290,7 @@ export class Outlet {
     }
     const { meter } = pipeline
     if (meter.error !== undefined || pipeline.done) this.#cancel()
-    else if (!this.committed && (meter.output || this.#heldBytes > MAX_HELD_BYTES)) this.#commit()
+    else if (!this.#committed && (meter.output || this.#heldBytes > MAX_HELD_BYTES)) this.#commit()
     if (this.#concludedAt !== undefined || !meter.isConclusive) return
     this.#concludedAt = this.#lastRead
     this.#events?.onConclusion()
@@ -335,7 +335,7 @@ export class Outlet {
   }
 
   #commit(): void {
-    if (this.committed) return
+    if (this.#committed) return
     this.#firstOutputAt = this.#options.clock.elapsed()
     this.#pipeline = this.#pipeline?.chosen ?? this.#pipeline
     this.#events?.onFirstOutput()
