@@ -64,13 +64,21 @@ export class CallerStream {
     this.output.error(null)
   }
 
-  /** Waits until the caller's socket took what was written, for at most a second. A matter of sockets, not of time. */
+  /** Waits until the caller's socket took what was written, for at most a second, and the caller may have read it. */
   async untilTaken(): Promise<void> {
     for (let looks = 0; looks < 100; looks += 1) {
       await Bun.sleep(10)
-      if ((this.output.desiredSize ?? BUFFER_BYTES) >= BUFFER_BYTES) return
+      if ((this.output.desiredSize ?? BUFFER_BYTES) >= BUFFER_BYTES) return untilRead()
     }
   }
+}
+
+/**
+ * Gives a caller the time to read what was written last, before its connection is broken: Bun resets it, and the other
+ * end forgets what it has not read by then. A matter of sockets, not of time.
+ */
+export function untilRead(): Promise<void> {
+  return Bun.sleep(250)
 }
 
 /** Whether more output may be written now; false as well once the stream is broken. */

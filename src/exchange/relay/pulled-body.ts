@@ -1,3 +1,5 @@
+import { untilRead } from './caller-stream.ts'
+
 /** The next bytes of a body, or how it ended. */
 export type BodyRead = Uint8Array | 'closed' | 'broken'
 
@@ -7,10 +9,11 @@ export function pulledBody(next: () => Promise<BodyRead>, leave: () => void): Re
     {
       async pull(controller) {
         const read = await next().catch(() => 'broken' as const)
-        if (read === 'closed') controller.close()
+        if (read === 'closed') return controller.close()
+        if (read !== 'broken') return controller.enqueue(read)
+        await untilRead()
         // Bun breaks the connection whatever the reason is, and prints it unless it is null.
-        else if (read === 'broken') controller.error(null)
-        else controller.enqueue(read)
+        controller.error(null)
       },
       cancel: leave,
     },

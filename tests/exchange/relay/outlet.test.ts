@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'bun:test'
+import { connect } from 'node:net'
 import { least, msOf } from '#tests/support/least.ts'
 import { type ManualClock, manualClock } from '#tests/support/manual-clock.ts'
 import { fedStream } from '#tests/support/upstreams/upstream.ts'
@@ -215,6 +216,31 @@ describe('a caller who reads nothing', () => {
     expect(await new Response(outlet.readable).text()).toContain('The key was revoked')
     await ended
   })
+})
+
+test('a caller who is not quick to read gets the error behind which its connection breaks', async () => {
+  const outlet = new Outlet({
+    clock: systemClock,
+    keepalive: undefined,
+    encodeError: error => Buffer.from(error.message),
+    breakAfterError: true,
+    tellsAtEnd: true,
+  })
+  const server = Bun.serve({ port: 0, hostname: '127.0.0.1', fetch: () => new Response(outlet.readable) })
+  const socket = connect(Number(server.port), '127.0.0.1').pause()
+  socket.write('GET / HTTP/1.1\r\nhost: gateway\r\n\r\n')
+  let text = ''
+  socket.on('data', chunk => {
+    text += chunk
+  })
+  const isBroken = new Promise(resolve =>
+    socket.on('error', () => resolve(true)).on('end', () => resolve(false)),
+  )
+  void outlet.fail(new GatewayError('upstream_error', 'The upstream broke off'))
+  setTimeout(() => socket.resume(), 100)
+  expect(await isBroken).toBe(true)
+  expect(text).toContain('The upstream broke off')
+  await server.stop(true)
 })
 
 describe('after its caller left', () => {
