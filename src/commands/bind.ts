@@ -1,5 +1,6 @@
 import { lookup } from 'node:dns/promises'
 import { type ListenAddress, SettingsError } from '@/config/settings.ts'
+import { codeOf } from '@/errors/code.ts'
 import { Refusal } from '@/errors/refusal.ts'
 
 /** What names a listener's address: two variables, say. */
@@ -21,7 +22,7 @@ export function bind<Server>(
   try {
     return serve()
   } catch (cause) {
-    const code = cause instanceof Error && 'code' in cause ? String(cause.code) : ''
+    const code = codeOf(cause)
     if (code === 'EADDRNOTAVAIL') throw new SettingsError([noAddress(names.host, host)])
     if (!PORT_ERRORS.has(code)) throw cause
     const reason = code === 'EACCES' ? 'this process may not take it' : 'something else listens there'

@@ -1,4 +1,5 @@
 import { Database as Sqlite } from 'bun:sqlite'
+import { codeOf } from '@/errors/code.ts'
 import { Refusal } from '@/errors/refusal.ts'
 
 /**
@@ -30,7 +31,7 @@ function tryLock(path: string, take: (file: Sqlite) => void): FileLock | undefin
     take(file)
   } catch (error) {
     file.close()
-    if (isBusy(error)) return undefined
+    if (codeOf(error).startsWith('SQLITE_BUSY')) return undefined
     throw cannotLock(path, error)
   }
   return { release: () => file.close() }
@@ -49,8 +50,4 @@ function cannotLock(path: string, cause: unknown): Refusal {
   return new Refusal(`${path} cannot be locked: ${cause instanceof Error ? cause.message : String(cause)}`, {
     cause,
   })
-}
-
-function isBusy(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && String(error.code).startsWith('SQLITE_BUSY')
 }

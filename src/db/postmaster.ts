@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process'
 import { closeSync, openSync, readFileSync, statSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { codeOf } from '@/errors/code.ts'
 import { Refusal } from '@/errors/refusal.ts'
 import { type Cluster, faultsIn, pathForServer, processOptions } from './cluster.ts'
 
@@ -90,7 +91,7 @@ export function sendSignal(pid: number, signal: 'SIGINT' | 'SIGQUIT'): void {
   try {
     process.kill(pid, signal)
   } catch (error) {
-    if (!(error instanceof Error && 'code' in error && error.code === 'ESRCH')) throw error
+    if (codeOf(error) !== 'ESRCH') throw error
   }
 }
 

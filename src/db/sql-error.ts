@@ -1,4 +1,5 @@
 import { DrizzleQueryError } from 'drizzle-orm/errors'
+import { codeOf } from '@/errors/code.ts'
 
 /** What Postgres said was wrong with a statement. */
 interface SqlError {
@@ -28,8 +29,7 @@ export function sqlErrorOf(error: unknown): SqlError | undefined {
 export function isAway(error: unknown): boolean {
   const state = sqlErrorOf(error)?.code
   if (state !== undefined) return AWAY.test(state)
-  const code = error instanceof Error && 'code' in error ? String(error.code) : ''
-  return error instanceof DrizzleQueryError || UNCONNECTED.test(code)
+  return error instanceof DrizzleQueryError || UNCONNECTED.test(codeOf(error))
 }
 
 /** 25006 is of a server that takes no writes, 25P03 and 25P04 of a transaction that took too long, 55P03 of a lock. */

@@ -1,4 +1,5 @@
 import { constants, fstatSync, openSync, write, writeSync } from 'node:fs'
+import { codeOf } from '@/errors/code.ts'
 
 /** Where lines go, and in which portions. */
 interface LineWriterOptions {
@@ -30,9 +31,9 @@ const NEWLINE = 0x0a
 const NOTHING = Buffer.alloc(0)
 
 /** The other end is gone for good. */
-const OVER: ReadonlySet<unknown> = new Set(['EPIPE', 'EBADF'])
+const OVER: ReadonlySet<string> = new Set(['EPIPE', 'EBADF'])
 /** The reader is slow, and nothing else is wrong. */
-const BUSY: ReadonlySet<unknown> = new Set(['EAGAIN', 'EBUSY'])
+const BUSY: ReadonlySet<string> = new Set(['EAGAIN', 'EBUSY'])
 
 /**
  * Writes lines to a file descriptor in order: many at once, since a system call for each costs more than making it, and
@@ -191,8 +192,4 @@ function impatientPipe(fd: number): number | undefined {
   } catch {
     return undefined
   }
-}
-
-function codeOf(error: unknown): unknown {
-  return error instanceof Error && 'code' in error ? error.code : undefined
 }

@@ -1,5 +1,6 @@
 import type { Clock } from '@/clock/clock.ts'
 import { Deadlines } from '@/clock/deadlines.ts'
+import { codeOf } from '@/errors/code.ts'
 import { GatewayError } from '@/errors/gateway-error.ts'
 import type { AddressGuard, Dial } from './address-guard.ts'
 import { AttemptHeaders, attemptHeaders } from './attempt-headers.ts'
@@ -166,10 +167,11 @@ function connectionError(error: unknown, signal: AbortSignal, channel: Channel):
   if (signal.aborted) return signal.reason
   if (error instanceof GatewayError) return error
   // No file is left for a socket: the fault of this process, which no other channel and no breaker can help.
-  if (error instanceof Error && 'code' in error && (error.code === 'EMFILE' || error.code === 'ENFILE')) {
+  const code = codeOf(error)
+  if (code === 'EMFILE' || code === 'ENFILE') {
     return new GatewayError('overloaded', 'This gateway has more to do than it can, try again in a moment', {
       retryAfterMs: 1_000,
-      detail: `${error.code}: the limit of open files (ulimit -n) is reached`,
+      detail: `${code}: the limit of open files (ulimit -n) is reached`,
       cause: error,
     })
   }

@@ -1,6 +1,7 @@
 import { connect } from 'node:net'
 import type { Clock } from '@/clock/clock.ts'
 import { dropOldest } from '@/clock/oldest.ts'
+import { codeOf } from '@/errors/code.ts'
 
 /**
  * Whether a bare TCP connection to an address comes to stand within so many ms; it is closed at once.
@@ -45,11 +46,11 @@ export class Connections {
 }
 
 /** Codes of a connection that was closed by its other end. */
-const CLOSED_CODES: ReadonlySet<unknown> = new Set(['ECONNRESET', 'EPIPE', 'ConnectionClosed'])
+const CLOSED_CODES: ReadonlySet<string> = new Set(['ECONNRESET', 'EPIPE', 'ConnectionClosed'])
 
 /** Whether a fetch failed since its connection was closed before any head of an answer. */
 export function isClosedConnection(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && CLOSED_CODES.has(error.code)
+  return CLOSED_CODES.has(codeOf(error))
 }
 
 /**
