@@ -11,38 +11,31 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import type { Settings } from '@/config/settings.ts'
+import { codeOf } from '@/errors/code.ts'
 import { Refusal } from '@/errors/refusal.ts'
 
 /** What tells where a deployment's secret is. */
-type SecretSettings = Pick<Settings, 'secret' | 'databaseUrl' | 'dataDir'>
+type SecretSettings = Pick<Settings, 'secret' | 'dataDir'>
 
 const SHORTEST_BYTES = 32
 
 /**
  * The secret of the deployment. The embedded default makes its own once, in `DATA_DIR/secret` (mode 600); a database
- * that several processes share needs one that they share as well, so there it must be given.
+ * that several processes share needs one that they share as well, so there the environment must give it.
  * @param isSealed whether the database has been used with one: another would not open it, so none is made
  */
-export function loadSecret(settings: SecretSettings, isSealed: boolean): string {
-  const secret = settings.secret ?? readOrMake(settings, isSealed)
-  const length = Buffer.byteLength(secret)
-  if (length >= SHORTEST_BYTES) return secret
-  throw new Refusal(
-    `${nameOfSecret(settings)} is ${length} bytes long; it must be ${SHORTEST_BYTES} bytes or more`,
-  )
+export function loadSecret({ secret, dataDir }: SecretSettings, isSealed: boolean): string {
+  return secret ?? readOrMake(dataDir, isSealed)
 }
 
 /** Where the secret is from, as an operator knows it. */
-export function nameOfSecret({ secret, dataDir }: Pick<Settings, 'secret' | 'dataDir'>): string {
+export function nameOfSecret({ secret, dataDir }: SecretSettings): string {
   return secret === undefined ? join(dataDir, 'secret') : 'TOLLGATE_SECRET'
 }
 
-function readOrMake(settings: SecretSettings, isSealed: boolean): string {
-  if (settings.databaseUrl !== undefined) {
-    throw new Refusal('TOLLGATE_SECRET is not set; with DATABASE_URL it must be, 32 bytes or more')
-  }
-  const path = join(settings.dataDir, 'secret')
-  mkdirSync(settings.dataDir, { recursive: true, mode: 0o700 })
+function readOrMake(dataDir: string, isSealed: boolean): string {
+  const path = join(dataDir, 'secret')
+  mkdirSync(dataDir, { recursive: true, mode: 0o700 })
   const known = read(path)
   if (known !== undefined) return known
   if (!isSealed) return make(path)
@@ -52,12 +45,16 @@ function readOrMake(settings: SecretSettings, isSealed: boolean): string {
 }
 
 function read(path: string): string | undefined {
+  let secret: string
   try {
-    return readFileSync(path, 'utf8').trim()
+    secret = readFileSync(path, 'utf8').trim()
   } catch (error) {
-    if (hasCode(error, 'ENOENT')) return undefined
+    if (codeOf(error) === 'ENOENT') return undefined
     throw new Refusal(`${path} cannot be read: ${String(error)}`, { cause: error })
   }
+  const length = Buffer.byteLength(secret)
+  if (length >= SHORTEST_BYTES) return secret
+  throw new Refusal(`${path} is ${length} bytes long; it must be ${SHORTEST_BYTES} bytes or more`)
 }
 
 /** Written aside and linked into place whole; of two processes at once, both use the first one's. */
@@ -72,14 +69,10 @@ function make(path: string): string {
     linkSync(aside, path)
     return made
   } catch (error) {
-    const existing = hasCode(error, 'EEXIST') ? read(path) : undefined
+    const existing = codeOf(error) === 'EEXIST' ? read(path) : undefined
     if (existing !== undefined) return existing
     throw new Refusal(`${path} cannot be made: ${String(error)}`, { cause: error })
   } finally {
     unlinkSync(aside)
   }
-}
-
-function hasCode(error: unknown, code: string): boolean {
-  return error instanceof Error && 'code' in error && error.code === code
 }
