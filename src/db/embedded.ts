@@ -10,7 +10,7 @@ import {
 } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { type Clock, systemClock } from '@/clock/clock.ts'
+import { systemClock } from '@/clock/clock.ts'
 import { stateDirectory } from '@/config/state-directory.ts'
 import { Refusal } from '@/errors/refusal.ts'
 import { type Cluster, DATABASE, USER } from './cluster.ts'
@@ -23,7 +23,6 @@ interface EmbeddedOptions {
   dataDir: string
   /** One `serve` per data directory; any number of commands beside it, or without one. */
   role: 'serve' | 'command'
-  clock?: Clock
 }
 
 /** A Postgres that this process uses, and that others may use as well. */
@@ -49,7 +48,7 @@ export async function openEmbedded(options: EmbeddedOptions): Promise<EmbeddedPo
   try {
     const cluster = describeCluster(home)
     const users = await passGate(home, () => arrive(home, cluster))
-    return membership(home, cluster, users, serving, options.clock ?? systemClock)
+    return membership(home, cluster, users, serving)
   } catch (error) {
     serving?.release()
     throw error
@@ -133,10 +132,9 @@ function membership(
   cluster: Cluster,
   users: FileLock,
   serving: FileLock | undefined,
-  clock: Clock,
 ): EmbeddedPostgres {
   const socket = socketDirectory(cluster.directory)
-  const unwatch = serving === undefined ? () => undefined : watch(home, cluster, clock)
+  const unwatch = serving === undefined ? () => undefined : watch(home, cluster)
   const leaveAtExit = () => abandon(home, cluster, users)
   process.once('exit', leaveAtExit)
   let stopping: Promise<void> | undefined
@@ -179,9 +177,9 @@ function abandon(home: string, cluster: Cluster, users: FileLock): void {
 }
 
 /** Starts the server again if it was killed. Returns how to end the watch. */
-function watch(home: string, cluster: Cluster, clock: Clock): () => Promise<void> {
+function watch(home: string, cluster: Cluster): () => Promise<void> {
   let restart: Promise<void> | undefined
-  const cancel = clock.every(WATCH_MS, () => {
+  const cancel = systemClock.every(WATCH_MS, () => {
     if (restart !== undefined || findPostmaster(cluster.directory) !== undefined) return
     restart = passGate(home, () => ensureRunning(home, cluster, true))
       // The pool reports what the failure means; the next tick tries again.

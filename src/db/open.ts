@@ -20,21 +20,17 @@ export interface OpenedDatabase extends Database {
 
 /** The database of the deployment, at the schema of this program. `close` also ends the use of the embedded server. */
 export async function openDatabase(options: OpenOptions): Promise<OpenedDatabase> {
+  await using opened = new AsyncDisposableStack()
   const embedded = options.databaseUrl === undefined ? await openEmbedded(options) : undefined
+  opened.defer(() => embedded?.stop())
   const url = embedded?.url ?? options.databaseUrl ?? ''
-  let database: Database | undefined
-  try {
-    const migrated = await (embedded === undefined ? migrate(url).catch(refuseUnusable) : migrate(url))
-    database = connect(url)
-    // Commands that only read are of use there, a gateway is not.
-    if (options.role === 'serve') await refuseReadOnly(database.sql)
-    const { close } = database
-    return { ...database, migrated, close: () => close().then(() => embedded?.stop()) }
-  } catch (error) {
-    await database?.close()
-    await embedded?.stop()
-    throw error
-  }
+  const migrated = await (embedded === undefined ? migrate(url).catch(refuseUnusable) : migrate(url))
+  const database = connect(url)
+  opened.defer(() => database.close())
+  // Commands that only read are of use there, a gateway is not.
+  if (options.role === 'serve') await refuseReadOnly(database.sql)
+  const parts = opened.move()
+  return { ...database, migrated, close: () => parts.disposeAsync() }
 }
 
 /** What the network says of an address where no Postgres is. */
