@@ -24,45 +24,6 @@ const MAX_ITEM_ID_LENGTH = 512
 /** Batches of events that one look fetches. */
 const BATCHES_AT_ONCE = 50
 
-/** The only SQL for stored responses. Everything asks for the account: the id of another's response finds nothing. */
-export interface ResponseStore {
-  add(response: NewResponse): Promise<void>
-  find(key: ResponseKey): Promise<StoredResponse | undefined>
-  /** The items of its own turn. */
-  findInput(key: ResponseKey): Promise<string[] | undefined>
-  /**
-   * The conversation up to and with a response, oldest turn first. `missing`: it, or one before it, is not there (any
-   * more); `running`: it has not ended; `too-large`: its turns have more bytes than `maxBytes`.
-   */
-  conversation(key: ResponseKey, maxBytes: number): Promise<StoredTurn[] | ConversationFault>
-  /**
-   * Items of the output of an account's responses, by their ids; what is not there is left out. `too-large`: they have
-   * more than `maxBytes`.
-   */
-  items(
-    accountId: number,
-    ids: ReadonlySet<string>,
-    maxBytes: number,
-  ): Promise<ReadonlyMap<string, string> | 'too-large'>
-  /** False if there was nothing to delete. */
-  remove(key: ResponseKey): Promise<boolean>
-  /** Some of the events after a number, in order; none if there are none yet. */
-  eventsAfter(key: ResponseKey, number: number): Promise<StoredEvent[]>
-  /** Adds events to a running response. False if it does not run any more: it was cancelled, deleted, given up. */
-  append(id: string, events: readonly StoredEvent[]): Promise<boolean>
-  /** Ends a running response. False if it had ended. */
-  finish(id: string, end: ResponseEnd | FindEnd): Promise<boolean>
-  /** Says that these still run here; the result is those that do not any more. */
-  beat(ids: readonly string[]): Promise<string[]>
-  /** Running responses whose process was not heard of for so long, by the clock of the database. */
-  abandoned(silentMs: number): Promise<string[]>
-  /** Deletes what has expired; the result is how many responses. */
-  sweep(): Promise<number>
-}
-
-/** Why a conversation cannot be gone on with. */
-type ConversationFault = 'missing' | 'running' | 'too-large'
-
 /** How a response ended, to be kept. */
 export interface ResponseEnd {
   status: Exclude<StoredStatus, 'queued' | 'in_progress'>
@@ -81,8 +42,11 @@ interface ResponseStoreOptions {
   secretBox: SecretBox
 }
 
+/** The only SQL for stored responses. Everything asks for the account: the id of another's response finds nothing. */
+export type ResponseStore = ReturnType<typeof responseStore>
+
 /** The responses of all accounts; each call names the account it is for. */
-export function responseStore({ database, secretBox }: ResponseStoreOptions): ResponseStore {
+export function responseStore({ database, secretBox }: ResponseStoreOptions) {
   const { orm } = database
   const box = contentBox(secretBox)
   const isAlive = () => gt(storedResponse.expiresAt, sql`now()`)
@@ -114,7 +78,7 @@ export function responseStore({ database, secretBox }: ResponseStoreOptions): Re
   }
 
   return {
-    async add(response) {
+    async add(response: NewResponse): Promise<void> {
       await orm.transaction(async tx => {
         await tx.insert(storedResponse).values({
           id: response.id,
@@ -135,7 +99,7 @@ export function responseStore({ database, secretBox }: ResponseStoreOptions): Re
       })
     },
 
-    async find(key) {
+    async find(key: ResponseKey): Promise<StoredResponse | undefined> {
       const [row] = await orm
         .select({
           id: storedResponse.id,
@@ -148,12 +112,20 @@ export function responseStore({ database, secretBox }: ResponseStoreOptions): Re
       return row === undefined ? undefined : { ...row, response: box.open(row.response) }
     },
 
-    async findInput(key) {
+    /** The items of its own turn. */
+    async findInput(key: ResponseKey): Promise<string[] | undefined> {
       const [row] = await orm.select({ input: storedResponse.input }).from(storedResponse).where(isThis(key))
       return row === undefined ? undefined : box.openList(row.input)
     },
 
-    async conversation({ accountId, id }, maxBytes) {
+    /**
+     * The conversation up to and with a response, oldest turn first. `missing`: it, or one before it, is not there (any
+     * more); `running`: it has not ended; `too-large`: its turns have more bytes than `maxBytes`.
+     */
+    async conversation(
+      { accountId, id }: ResponseKey,
+      maxBytes: number,
+    ): Promise<StoredTurn[] | 'missing' | 'running' | 'too-large'> {
       const rows = await database.sql<ChainRow[]>`
         with recursive chain as (
           select id, previous_id, status, plain_bytes::bigint as total, 1 as depth
@@ -175,7 +147,15 @@ export function responseStore({ database, secretBox }: ResponseStoreOptions): Re
       return rows.map(row => ({ input: box.openList(row.input), response: box.open(row.response) }))
     },
 
-    async items(accountId, ids, maxBytes) {
+    /**
+     * Items of the output of an account's responses, by their ids; what is not there is left out. `too-large`: they have
+     * more than `maxBytes`.
+     */
+    async items(
+      accountId: number,
+      ids: ReadonlySet<string>,
+      maxBytes: number,
+    ): Promise<ReadonlyMap<string, string> | 'too-large'> {
       const asked = [...ids].filter(isIndexed)
       if (asked.length === 0) return new Map()
       const isMeant = and(
@@ -199,12 +179,14 @@ export function responseStore({ database, secretBox }: ResponseStoreOptions): Re
       return found
     },
 
-    async remove(key) {
+    /** False if there was nothing to delete. */
+    async remove(key: ResponseKey): Promise<boolean> {
       const gone = await orm.delete(storedResponse).where(isThis(key)).returning({ id: storedResponse.id })
       return gone.length > 0
     },
 
-    async eventsAfter(key, number) {
+    /** Some of the events after a number, in order; none if there are none yet. */
+    async eventsAfter(key: ResponseKey, number: number): Promise<StoredEvent[]> {
       const rows = await orm
         .select({ events: storedResponseEvents.events })
         .from(storedResponseEvents)
@@ -215,7 +197,8 @@ export function responseStore({ database, secretBox }: ResponseStoreOptions): Re
       return rows.flatMap(row => box.openEvents(row.events)).filter(event => event.number > number)
     },
 
-    append: (id, events) =>
+    /** Adds events to a running response. False if it does not run any more: it was cancelled, deleted, given up. */
+    append: (id: string, events: readonly StoredEvent[]): Promise<boolean> =>
       orm.transaction(async tx => {
         const running = await tx
           .update(storedResponse)
@@ -227,7 +210,8 @@ export function responseStore({ database, secretBox }: ResponseStoreOptions): Re
         return true
       }),
 
-    finish: (id, end) =>
+    /** Ends a running response. False if it had ended. */
+    finish: (id: string, end: ResponseEnd | FindEnd): Promise<boolean> =>
       orm.transaction(async tx => {
         const isRunningStill = and(eq(storedResponse.id, id), isNotNull(storedResponse.seenAt))
         // Locked, so that no event comes after those that the end is made of.
@@ -253,7 +237,8 @@ export function responseStore({ database, secretBox }: ResponseStoreOptions): Re
         return true
       }),
 
-    async beat(ids) {
+    /** Says that these still run here; the result is those that do not any more. */
+    async beat(ids: readonly string[]): Promise<string[]> {
       if (ids.length === 0) return []
       const running = await orm
         .update(storedResponse)
@@ -264,7 +249,8 @@ export function responseStore({ database, secretBox }: ResponseStoreOptions): Re
       return ids.filter(id => !found.has(id))
     },
 
-    async abandoned(silentMs) {
+    /** Running responses whose process was not heard of for so long, by the clock of the database. */
+    async abandoned(silentMs: number): Promise<string[]> {
       const rows = await orm
         .select({ id: storedResponse.id })
         .from(storedResponse)
@@ -272,7 +258,8 @@ export function responseStore({ database, secretBox }: ResponseStoreOptions): Re
       return rows.map(({ id }) => id)
     },
 
-    sweep() {
+    /** Deletes what has expired; the result is how many responses. */
+    sweep(): Promise<number> {
       const expired = orm
         .select({ id: storedResponse.id })
         .from(storedResponse)

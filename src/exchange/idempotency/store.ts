@@ -48,28 +48,6 @@ export interface RunEnd {
   last: StoredChunk | undefined
 }
 
-/** The only SQL of idempotent requests. Time is the database's. */
-export interface RunStore {
-  /**
-   * Begins a run under this id, or answers the one that has the key. A run that is dead, has failed or is past its
-   * time gives the key away. Undefined: the key was given away this moment; ask again.
-   */
-  claim(id: string, claim: RunClaim): Promise<'begun' | StoredRun | undefined>
-  find(id: string): Promise<StoredRun | undefined>
-  /** Keeps runs alive. */
-  renew(ids: readonly string[]): Promise<void>
-  /** The answer begins. Changes nothing of a run that is no longer this process's; nor does `end`. */
-  begin(id: string, head: AnswerHead): Promise<void>
-  append(id: string, chunk: StoredChunk): Promise<void>
-  end(id: string, end: RunEnd): Promise<void>
-  /** The next stretches from `seq` on, in order. */
-  chunks(id: string, seq: number): Promise<StoredChunk[]>
-  /** Runs whose process died, and whose key a retry has taken: the ids are those of their exchanges, too. */
-  takenOver(): Promise<{ id: string; accountId: number }[]>
-  /** Deletes what is past its time; returns how many runs. */
-  sweep(): Promise<number>
-}
-
 /** A process that did not renew its runs for so long is dead. */
 const LEASE_SECONDS = 10
 
@@ -81,14 +59,24 @@ const FAILED_SECONDS = 60
 /** Chunks that a reader holds at once. */
 const READ_AT_ONCE = 4
 
+/** The only SQL of idempotent requests. Time is the database's. */
+export type RunStore = ReturnType<typeof runStore>
+
 /** The runs of all processes that share a database. */
-export function runStore({ sql }: Pick<Database, 'sql'>): RunStore {
+export function runStore({ sql }: Pick<Database, 'sql'>) {
   const lease = () => sql`now() + make_interval(secs => ${LEASE_SECONDS})`
   const columns = () =>
     sql`id, fingerprint, state, status, headers, state = 'running' and leased_until > now() as alive,
       format('%s %s', leased_until, (select max(seq) from idempotent_chunk where run_id = id)) as pulse`
   return {
-    async claim(id, { accountId, key, fingerprint }) {
+    /**
+     * Begins a run under this id, or answers the one that has the key. A run that is dead, has failed or is past its
+     * time gives the key away. Undefined: the key was given away this moment; ask again.
+     */
+    async claim(
+      id: string,
+      { accountId, key, fingerprint }: RunClaim,
+    ): Promise<'begun' | StoredRun | undefined> {
       // The count comes first, so that the index no longer has what was freed.
       const begun = await sql`
         with freed as (
@@ -109,22 +97,22 @@ export function runStore({ sql }: Pick<Database, 'sql'>): RunStore {
         where account_id = ${accountId} and key = ${key} and state <> 'failed'`
       return row && toRun(row)
     },
-    async find(id) {
+    async find(id: string): Promise<StoredRun | undefined> {
       const [row] = await sql<RunRow[]>`select ${columns()} from idempotent_run where id = ${id}`
       return row && toRun(row)
     },
-    async renew(ids) {
+    /** Keeps runs alive. */
+    async renew(ids: readonly string[]): Promise<void> {
       await sql`update idempotent_run set leased_until = ${lease()} where id = any(${`{${ids.join(',')}}`}::text::uuid[]) and state = 'running'`
     },
-    async begin(id, { status, headers }) {
+    /** The answer begins. Changes nothing of a run that is no longer this process's; nor does `end`. */
+    async begin(id: string, { status, headers }: AnswerHead): Promise<void> {
       await sql`
         update idempotent_run set status = ${status}, headers = ${JSON.stringify(headers)}::text::jsonb
         where id = ${id} and state = 'running'`
     },
-    async append(id, chunk) {
-      await insert(sql, id, chunk)
-    },
-    async end(id, { state, head, last }) {
+    append: (id: string, chunk: StoredChunk) => insert(sql, id, chunk),
+    async end(id: string, { state, head, last }: RunEnd): Promise<void> {
       await sql.begin(async tx => {
         const isFailed = state === 'failed'
         const rows = await tx`
@@ -137,18 +125,21 @@ export function runStore({ sql }: Pick<Database, 'sql'>): RunStore {
         if (state === 'unkept') await tx`delete from idempotent_chunk where run_id = ${id}`
       })
     },
-    async chunks(id, seq) {
+    /** The next stretches from `seq` on, in order. */
+    async chunks(id: string, seq: number): Promise<StoredChunk[]> {
       const rows = await sql<{ seq: number; content: Uint8Array; ending: StoredChunk['ending'] | null }[]>`
         select seq, content, ending from idempotent_chunk where run_id = ${id} and seq >= ${seq}
         order by seq limit ${READ_AT_ONCE}`
       return rows.map(row => ({ seq: row.seq, content: row.content, ending: row.ending ?? undefined }))
     },
-    async takenOver() {
+    /** Runs whose process died, and whose key a retry has taken: the ids are those of their exchanges, too. */
+    async takenOver(): Promise<{ id: string; accountId: number }[]> {
       const rows = await sql<{ id: string; account_id: bigint }[]>`
         select id, account_id from idempotent_run where taken_over`
       return rows.map(row => ({ id: row.id, accountId: Number(row.account_id) }))
     },
-    sweep: () =>
+    /** Deletes what is past its time; returns how many runs. */
+    sweep: (): Promise<number> =>
       deleteInPortions(
         most => sql`
           delete from idempotent_run where id in (
