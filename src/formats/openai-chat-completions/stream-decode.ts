@@ -90,7 +90,8 @@ class ChunkDecoder implements StreamDecoder, PlainReader {
     this.#chunk = undefined
     if (this.#isOver || event.data === '') return
     if (isDone(event.data)) {
-      this.#hasSaidDone = true
+      // OpenAI's SDKs know it in no other spelling, and fail at one with spaces.
+      this.#hasSaidDone = event.data === '[DONE]'
       return this.#done(emit)
     }
     const chunk = parseChunk(event.data)

@@ -145,6 +145,22 @@ test.each([
   expect(meter.error?.message).toContain('quota')
 })
 
+test.each(['data:   [DONE]\n\n', 'data: [DONE]  \r\n\r\n', 'data:  [DONE] '])(
+  'the end of Chat that has spaces around it (%j) reaches a caller of Chat without them',
+  end => {
+    const chunk = 'data: {"choices":[{"index":0,"delta":{"content":"word"},"finish_reason":"stop"}]}\n\n'
+    for (const reads of [[chunk, end], [chunk + end]]) {
+      const { written, meter } = answerTo(
+        'chat',
+        'openai-chat-completions',
+        reads.map(read => Buffer.from(read)),
+      )
+      expect(written).toBe(`${chunk}data: [DONE]\n\n`)
+      expect(meter).toMatchObject({ finished: true, error: undefined })
+    }
+  },
+)
+
 describe('what has no end is not kept without one', () => {
   const megabyte = Buffer.alloc(1024 * 1024, 'x')
 
