@@ -54,6 +54,13 @@ const CLAUDE_4_7: ModelTraits = {
   sampling: 'none',
   efforts: ['low', 'medium', 'high', 'xhigh', 'max'],
 }
+/** `claude-mythos-preview`, from before its family had versions. */
+const MYTHOS_PREVIEW: ModelTraits = {
+  ...CLAUDE_4_6,
+  thinksByDefault: true,
+  thinkingOff: 'never',
+  forcedTools: false,
+}
 const CLAUDE_4_8: ModelTraits = { ...CLAUDE_4_7, systemTurns: true }
 const CLAUDE_5: ModelTraits = { ...CLAUDE_4_8, thinksByDefault: true }
 const ALWAYS_THINKS: ModelTraits = { ...CLAUDE_5, thinkingOff: 'never', forcedTools: false }
@@ -103,7 +110,7 @@ function traitsOf(model: string): ModelTraits {
   if (byFamily !== null) return row(byFamily[1] ?? '', byFamily[2], byFamily[3])
   const byVersion = VERSION_FIRST.exec(name)
   if (byVersion !== null) return row(byVersion[3] ?? 'claude', byVersion[1], byVersion[2])
-  return CLAUDE_5
+  return name.includes('claude-mythos-preview') ? MYTHOS_PREVIEW : CLAUDE_5
 }
 
 function row(family: string, major: string | undefined, minor: string | undefined): ModelTraits {

@@ -87,7 +87,10 @@ const MODELS: readonly (readonly [RegExp, ModelTraits])[] = [
   [/gemini-3-pro-image/, { ...IMAGES_3, thinking: NO_THINKING }],
   [/gemini-.*image/, { ...IMAGES_3, thinking: { type: 'level', levels: ['MINIMAL', 'HIGH'] } }],
   [/gemini-3-pro/, { ...GEMINI_3, thinking: { type: 'level', levels: ['LOW', 'HIGH'] } }],
-  [/gemini-.*pro/, { ...GEMINI_3, thinking: { type: 'level', levels: ['LOW', 'MEDIUM', 'HIGH'] } }],
+  [
+    /gemini-(?:.*pro|[4-9]|\d\d)/,
+    { ...GEMINI_3, thinking: { type: 'level', levels: ['LOW', 'MEDIUM', 'HIGH'] } },
+  ],
   [/gemini/, GEMINI_3],
 ]
 

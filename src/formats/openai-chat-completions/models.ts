@@ -47,7 +47,7 @@ function traitsOf(model: string): ModelTraits {
       ...(isOlder ? OLDER_REFUSES : []),
       ...(isOlder && name.includes('-search') ? SEARCH_REFUSES : []),
     ]),
-    efforts: isReasoning ? effortsOf(version) : name.startsWith('gpt-oss') ? OPEN_EFFORTS : undefined,
+    efforts: isReasoning ? effortsOf(name, version) : name.startsWith('gpt-oss') ? OPEN_EFFORTS : undefined,
     takesCustomTools: isReasoning && version !== undefined,
     takesCacheBreakpoints: version !== undefined && version >= 506,
     isSearch: /search|sonar/.test(name),
@@ -57,11 +57,15 @@ function traitsOf(model: string): ModelTraits {
 /** What OpenAI's open models know, whoever serves them. */
 const OPEN_EFFORTS: readonly Effort[] = ['low', 'medium', 'high']
 
-/** OpenAI added a level with nearly every version; the o-series, which has none, knows three. */
-function effortsOf(version: number | undefined): readonly Effort[] {
+/**
+ * OpenAI added a level with nearly every version, and from 6.1 on (and in Astra) takes the two least away; the o-series knows
+ * three.
+ */
+function effortsOf(name: string, version: number | undefined): readonly Effort[] {
   if (version === undefined) return OPEN_EFFORTS
   if (version === 500) return ['minimal', 'low', 'medium', 'high']
   if (version === 501) return ['none', 'low', 'medium', 'high']
-  if (version < 600) return ['none', 'low', 'medium', 'high', 'xhigh']
-  return EFFORTS
+  if (version < 506) return ['none', 'low', 'medium', 'high', 'xhigh']
+  if (version < 600) return ['none', 'low', 'medium', 'high', 'xhigh', 'max']
+  return version > 600 || name.startsWith('gpt-6-astra') ? ['low', 'medium', 'high', 'xhigh', 'max'] : EFFORTS
 }

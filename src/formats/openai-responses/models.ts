@@ -19,12 +19,12 @@ const REASONS: ModelTraits = { reasons: true, samples: false, efforts: undefined
 const THREE: readonly Effort[] = ['low', 'medium', 'high']
 
 /**
- * OpenAI's models by name, most special first (platform.openai.com/docs/models). Chat variants of gpt-5 do not
- * reason and do sample.
+ * OpenAI's models by name, most special first (platform.openai.com/docs/models). Chat variants do not reason
+ * and do sample; what is newer than this list is taken for like its last.
  */
 const FAMILIES: readonly (readonly [RegExp, ModelTraits])[] = [
-  [/^gpt-5[\d.]*-chat/, CHATS],
-  [/^(gpt-3|gpt-4|chatgpt)/, CHATS],
+  [/^gpt-[\d.]+-chat/, CHATS],
+  [/^(gpt-[34](?!\d)|chatgpt)/, CHATS],
   [/^o\d/, { ...REASONS, efforts: THREE }],
   [/^codex-mini/, { ...REASONS, efforts: THREE }],
   [/^gpt-5-pro/, { ...REASONS, efforts: ['high'] }],
@@ -32,8 +32,9 @@ const FAMILIES: readonly (readonly [RegExp, ModelTraits])[] = [
   [/^gpt-5(?!\.)/, { ...REASONS, efforts: ['minimal', ...THREE] }],
   [/^gpt-5\.1(?!-codex-max)(?!\d)/, { ...REASONS, efforts: ['none', ...THREE] }],
   [/^gpt-5\.[1-5](?!\d)/, { ...REASONS, efforts: ['none', ...THREE, 'xhigh'] }],
-  [/^gpt-5\./, { ...REASONS, efforts: ['none', ...THREE, 'xhigh'], cacheBreakpoints: true }],
-  [/^gpt-[6-9]/, { ...REASONS, cacheBreakpoints: true }],
+  [/^gpt-5\./, { ...REASONS, efforts: ['none', ...THREE, 'xhigh', 'max'], cacheBreakpoints: true }],
+  [/^gpt-6(?![\d.]|-astra)/, { ...REASONS, cacheBreakpoints: true }],
+  [/^gpt-([6-9]|\d\d)/, { ...REASONS, efforts: [...THREE, 'xhigh', 'max'], cacheBreakpoints: true }],
 ]
 
 const UNKNOWN: ModelTraits = {

@@ -143,12 +143,15 @@ describe('no thinking', () => {
     expect(lost({ reasoning: ask({ effort: 'none' }) }, model)).toEqual([])
   })
 
-  test('a model that always thinks does it with the least effort, and says so', () => {
-    expect(body({ reasoning: ask({ budgetTokens: 0 }) }, 'claude-opus-5-5')).toMatchObject({
-      output_config: { effort: 'low' },
-    })
-    expect(lost({ reasoning: ask({ budgetTokens: 0 }) }, 'claude-opus-5-5')).toEqual(['reasoning'])
-  })
+  test.each(['claude-opus-5-5', 'claude-opus-6', 'claude-fable-5', 'anthropic.claude-mythos-preview'])(
+    '%s, which always thinks, does it with the least effort, and says so',
+    model => {
+      const { output_config, thinking } = body({ reasoning: ask({ budgetTokens: 0 }) }, model)
+      expect(output_config).toEqual({ effort: 'low' })
+      expect(thinking).toBeUndefined()
+      expect(lost({ reasoning: ask({ budgetTokens: 0 }) }, model)).toEqual(['reasoning'])
+    },
+  )
 })
 
 describe('forced tools', () => {

@@ -422,6 +422,8 @@ describe('configuration', () => {
     ['gemini-3-pro-preview', { effort: 'medium' }, { thinkingLevel: 'HIGH' }],
     ['gemini-3-pro-preview', { effort: 'none' }, { thinkingLevel: 'LOW' }],
     ['models/gemini-3.1-pro', { effort: 'medium' }, { thinkingLevel: 'MEDIUM' }],
+    ['gemini-4-argon', { effort: 'none' }, { thinkingLevel: 'LOW' }],
+    ['gemini-10-flash', { effort: 'minimal' }, { thinkingLevel: 'LOW' }],
     [G2, { effort: 'high' }, undefined],
     ['gemini-3.1-flash-tts', { effort: 'high' }, undefined],
     ['gemini-2.5-flash-preview-tts', { effort: 'high' }, undefined],

@@ -357,6 +357,11 @@ describe('limits and sampling', () => {
     ['gpt-5.1-codex-max', 'xhigh', 'xhigh'],
     ['o3', 'max', 'high'],
     ['gpt-5.5', 'max', 'xhigh'],
+    ['gpt-5.6-sol', 'max', 'max'],
+    ['gpt-6-sol', 'none', 'none'],
+    ['gpt-6-astra', 'none', 'low'],
+    ['gpt-6.1-sol', 'minimal', 'low'],
+    ['gpt-10', 'none', 'low'],
     ['someone/else', 'max', 'max'],
   ] as const)('%s takes effort %s as %s', (model, effort, sent) => {
     const reasoningOf = { effort, budgetTokens: undefined, summary: undefined }
