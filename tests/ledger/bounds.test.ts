@@ -37,6 +37,9 @@ describe('a wallet at the end of its numbers', () => {
     if (together) await Promise.all(requests.map(settle))
     else for (const request of requests) await settle(request)
     expect(charged).toEqual([60n, 40n, 0n])
+    const ids = requests.map(({ id }) => id)
+    const exact = await sql`select cost_pico::bigint from entry where id = any (${ids}::uuid[]) order by seq`
+    expect(exact.map(({ cost_pico }) => cost_pico)).toEqual([60_000n, 40_000n])
     expect(await wallet(payer)).toEqual({ balanceNano: 0n, pendingNano: 0n, availableNano: 0n })
     expect(verdict(await ledger.hold(holdOf(payer, 1n)))).toBe('credit_exhausted')
     for (const request of requests) {

@@ -1,6 +1,7 @@
 import { afterAll, expect, test } from 'bun:test'
 import { audit } from '@/ledger/audit.ts'
-import { costOf, holdOf, ledgerFixture, type Payer, verdict } from './fixture.ts'
+import { keySpending } from '@/ledger/store.ts'
+import { costOf, holdOf, ledgerFixture, newId, type Payer, verdict } from './fixture.ts'
 
 const fixture = await ledgerFixture()
 const { sql, url } = fixture.database
@@ -74,3 +75,62 @@ test('what is given back frees as much of the cap of its key, in the period in w
   expect(await balance(payer)).toBe(910n)
   expect((await audit(url, { accountId: payer.accountId })).ok).toBe(true)
 })
+
+/** A request that was charged so much in the place of an owner that was gone. */
+async function expired(payer: Payer, costNano: bigint) {
+  const request = holdOf(payer, 40n)
+  await ledger.hold(request)
+  await sql`update hold set progress = ${costNano}, deadline = '-infinity' where id = ${request.id}`
+  await store.reap(3_600_000, 1_000)
+  return request
+}
+
+const refund = ({ id: ref, accountId }: Payer & { id: string }, amountNano: bigint) =>
+  store.post({ id: newId(), accountId, kind: 'usage_refund', amountNano, ref })
+
+const spent = async ({ keyId }: Payer) => (await keySpending(sql, [keyId])).get(keyId)
+
+test('a correction after refunds gives back no more than they left, also of two requests at once', async () => {
+  const payer = await fixture.payer(100n)
+  const requests = [await expired(payer, 9n), await expired(payer, 30n)]
+  const exact =
+    await sql`select cost_pico::integer from entry where account_id = ${payer.accountId} and kind = 'usage'`
+  expect(exact.map(({ cost_pico }) => cost_pico)).toEqual([9_000, 30_000])
+  for (const request of requests) for (const amountNano of [2n, 3n]) await refund(request, amountNano)
+  expect(await balance(payer)).toBe(71n)
+  const corrected = await store.settle(requests.map(request => costOf(request, 2n)))
+  expect(corrected.map(({ chargedNano }) => chargedNano)).toEqual([-4n, -25n])
+  expect(await balance(payer)).toBe(100n)
+  expect((await audit(url, { accountId: payer.accountId })).ok).toBe(true)
+})
+
+test('a correction, and a refund of all, free the cap of a key that counts the charge', async () => {
+  const payer = await fixture.payer(1_000n, { cap: { amountNano: 100n, period: 'month' } })
+  const request = await expired(payer, 30n)
+  expect(await spent(payer)).toBe(30n)
+  await ledger.settle(costOf(request, 20n))
+  expect(await spent(payer)).toBe(20n)
+  await giveBack(request)
+  expect(await spent(payer)).toBe(0n)
+  expect((await audit(url, { accountId: payer.accountId })).ok).toBe(true)
+})
+
+test.each([
+  ['less', 20n, 0n],
+  ['more', 35n, 5n],
+])(
+  'what was charged just before a cap began anew frees nothing of it, whether corrected to %s or given back',
+  async (_, cost, counted) => {
+    const payer = await fixture.payer(1_000n, { cap: { amountNano: 100n, period: 'month' } })
+    const request = await expired(payer, 30n)
+    await sql`update api_key set cap_period = 'day' where id = ${payer.keyId}`
+    const running = holdOf(payer, 40n)
+    await ledger.hold(running)
+    await ledger.settle(costOf(running, 40n))
+    await ledger.settle(costOf(request, cost))
+    expect(await spent(payer)).toBe(counted + 40n)
+    await giveBack(request)
+    expect(await spent(payer)).toBe(counted + 40n)
+    expect((await audit(url, { accountId: payer.accountId })).ok).toBe(true)
+  },
+)

@@ -292,3 +292,29 @@ test('a hold of nobody is refused to a process that was taken for dead, which go
   await ledger.beat()
   expect((await store.balance(payer.accountId))?.pendingNano).toBe(3n)
 })
+
+test.each<[string, Parameters<typeof fixture.payer>[1]]>([
+  ['a key', {}],
+  ['a key with a cap', { cap: { amountNano: 100n, period: 'total' } }],
+])(
+  'by %s, an account goes as far below zero as its overdraft, and each answer counts it, to one request or a batch',
+  async (_, options) => {
+    const payer = await fixture.payer(10n, options)
+    await fixture.database.sql`update wallet set overdraft = 5 where account_id = ${payer.accountId}`
+    const owner = newId()
+    await store.register(owner, 'test')
+    const hold = (...amounts: bigint[]) => amounts.map(amount => holdOf(payer, amount))
+    const [most] = hold(12n)
+    if (most === undefined) throw new Error('one')
+    expect(await store.hold(owner, [most])).toMatchObject([{ granted: true, availableNano: 3n }])
+    expect(await store.settle([costOf(most, 11n)])).toMatchObject([{ overrunNano: 0n, availableNano: 4n }])
+    expect(await store.hold(owner, hold(5n))).toMatchObject([{ granted: false, availableNano: 4n }])
+    const both = hold(1n, 2n)
+    expect(await store.hold(owner, both)).toMatchObject(
+      both.map(() => ({ granted: true, availableNano: 1n })),
+    )
+    const charged = await store.settle(both.map(request => costOf(request, 3n)))
+    expect(charged).toMatchObject([{ overrunNano: 2n }, { overrunNano: 1n }])
+    expect(charged.map(({ availableNano }) => availableNano)).toEqual([-2n, -2n])
+  },
+)
