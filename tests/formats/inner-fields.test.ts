@@ -110,6 +110,11 @@ const CASES: readonly (readonly [Format, JsonObject, string])[] = [
   [CHAT, chatTool({ response_format: { type: 'json_object', indent: 2 } }), 'response_format.indent'],
   [
     CHAT,
+    chatTool({ response_format: { type: 'json_object', json_schema: {} } }),
+    'response_format.json_schema',
+  ],
+  [
+    CHAT,
     chatTool({
       response_format: {
         type: 'json_schema',

@@ -77,8 +77,11 @@ function decodeOutput(format: JsonObject | undefined): OutputFormat | undefined 
       return undefined
     case 'text':
       return { type: 'text' }
-    case 'json_object':
-      return { type: 'json' }
+    case 'json_object': {
+      // Together, Fireworks and llama.cpp, and clients made for them, have the schema beside the type.
+      const schema = asObject(format['schema'])
+      return schema === undefined ? { type: 'json' } : schemaOutput(schema, {})
+    }
     case 'json_schema': {
       const definition = asObject(format['json_schema'])
       if (definition === undefined) throw invalidRequest('response_format.json_schema', 'required')

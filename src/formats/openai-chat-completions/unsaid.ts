@@ -104,10 +104,14 @@ const INSIDE: ReadFields = {
   functions: list(FUNCTION),
   tool_choice: { ...CHOICE, ...ALLOWED, allowed_tools: object(ALLOWED) },
   function_call: NAMED,
-  response_format: {
-    type: true,
-    json_schema: { name: true, description: 'string', schema: true, strict: true },
-  },
+  response_format: byType({
+    text: { type: true },
+    json_object: { type: true, schema: 'object' },
+    json_schema: {
+      type: true,
+      json_schema: { name: true, description: 'string', schema: true, strict: true },
+    },
+  }),
   reasoning: {
     max_tokens: 'number',
     exclude: 'boolean',

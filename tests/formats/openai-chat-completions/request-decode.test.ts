@@ -44,6 +44,7 @@ describe('refuses with the field at fault', () => {
     [{ messages: [USER], tool_choice: 'maybe' }, 'tool_choice'],
     [{ messages: [USER], response_format: { type: 'xml' } }, 'response_format.type'],
     [{ messages: [USER], response_format: { type: 'json_schema' } }, 'response_format.json_schema'],
+    [{ messages: [USER], response_format: { type: 'json_object', schema: 'x' } }, 'response_format.schema'],
   ])('%j', (body, param) => {
     const error = faultOf(body)
     expect({ kind: error.kind, status: error.status, param: error.param }).toEqual({
@@ -120,6 +121,14 @@ describe('fields', () => {
       reasoning: { effort: 'xhigh', budgetTokens: undefined, summary: 'auto' },
       parallelToolCalls: false,
       extensions: {},
+    })
+  })
+
+  test('a schema beside json_object, as servers of open models take it, is that of the answer', () => {
+    const schema = { type: 'object', properties: { a: { type: 'string' } } }
+    expect(requestOf({ response_format: { type: 'json_object', schema } })).toMatchObject({
+      output: { type: 'json-schema', schema },
+      unsaid: [],
     })
   })
 
