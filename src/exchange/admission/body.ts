@@ -2,6 +2,7 @@ import { GatewayError } from '@/errors/gateway-error.ts'
 import { isBusierThan } from '@/json/busy.ts'
 import { isJsonObject, type JsonObject, MAX_PARTS } from '@/json/json.ts'
 import { type Outline, PLAIN_TEXTS, readOutline, type Texts } from '@/json/outline.ts'
+import { OPEN_BRACE, startOf } from '@/json/scan.ts'
 import { type JsonEdit, spliceJson } from '@/json/splice.ts'
 import type { BodyTerms } from './body-arrival.ts'
 import { readBytes } from './request-bytes.ts'
@@ -125,14 +126,9 @@ function notJson(): GatewayError {
   )
 }
 
-const OBJECT_START = 0x7b
-const BYTE_ORDER_MARK = [0xef, 0xbb, 0xbf]
-const WHITE_SPACE: readonly (number | undefined)[] = [0x20, 0x09, 0x0a, 0x0d]
-
-function beginsObject(bytes: Uint8Array): boolean {
-  let at = BYTE_ORDER_MARK.every((byte, index) => bytes[index] === byte) ? BYTE_ORDER_MARK.length : 0
-  while (WHITE_SPACE.includes(bytes[at])) at += 1
-  return bytes[at] === OBJECT_START
+function beginsObject({ buffer, byteOffset, length }: Uint8Array): boolean {
+  const bytes = Buffer.from(buffer, byteOffset, length)
+  return bytes[startOf(bytes)] === OPEN_BRACE
 }
 
 const utf8 = new TextDecoder('utf-8', { fatal: true })
