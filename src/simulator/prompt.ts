@@ -1,6 +1,6 @@
 import type { JsonObject } from '@/json/json.ts'
 
-/** What the simulator needs to know of a request, in no vendor's words. Made by the validate-*.ts files. */
+/** What the simulator needs to know of a request, in no vendor's words; each format's `validate.ts` reads it. */
 export interface Prompt {
   /** The model id as asked for. */
   model: string

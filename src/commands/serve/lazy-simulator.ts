@@ -6,7 +6,7 @@ export function lazySimulator() {
   return {
     url: () => {
       server ??= serveSimulator({ hostname: '127.0.0.1', port: 0 })
-      return server.url.replace(/\/$/, '')
+      return server.url
     },
     stop: async () => server?.stop(),
   }
