@@ -262,6 +262,20 @@ describe('every answer', () => {
     },
   )
 
+  const isFile = ([name, route]: [string, object]) => name.startsWith('GET ') && 'answers' in route
+  test.each(Object.entries(consoleRoutes).filter(isFile))(
+    'to a HEAD of %s ends with its head, for who may have it alone',
+    async name => {
+      const boss = await site.signUp(`${crypto.randomUUID()}@example.com`, 'owner')
+      const params = { id: boss.accountId, month: '2026-11' }
+      const query = name.endsWith('entries.csv') ? { month: '2026-11' } : {}
+      const head = async (visitor: Visitor | undefined) =>
+        (await site.send(visitor, name as RouteName, { params, query }, { method: 'HEAD' })).status
+      expect(await head(boss)).toBe(200)
+      expect(await head(undefined)).toBe(401)
+    },
+  )
+
   test('nothing of the API host is here, and nothing of this on the API host', async () => {
     const relayed = await fetch(`${site.url}/v1/chat/completions`, { method: 'POST' })
     expect(relayed.status).toBe(404)
