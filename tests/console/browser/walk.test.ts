@@ -298,6 +298,24 @@ describe.skipIf(!HAS_BROWSER)('from the printed link to a paid answer, in a brow
     await becomes(() => stage.ask(second, 'acme/echo'), 200)
   })
 
+  step('a key that leaked leads to whose it is, and its rest is in no address', async () => {
+    const leaked = await createKey(customer, 'leaked')
+    const { page } = owner
+    await page.goto('/admin/accounts')
+    await page.getByLabel('Search').fill(`it was on a page: ${leaked}`)
+    await page.getByText('No account matches').waitFor()
+    await page.getByLabel('Search').fill(leaked)
+    await page.getByRole('link', { name: CUSTOMER.email }).click()
+    await page.getByRole('button', { name: 'Revoke leaked' }).waitFor()
+    expect(await page.getByRole('table', { name: 'Keys' }).getByRole('row').count()).toBe(2)
+    expect(new URL(page.url()).searchParams.get('keys')).toBe(leaked.slice(0, 11))
+    await page.getByRole('button', { name: 'Revoke leaked' }).click()
+    await page.getByRole('dialog').getByText(leaked.slice(0, 11)).waitFor()
+    await page.getByRole('button', { name: 'Revoke key' }).click()
+    await page.getByRole('cell').getByText('Revoked').waitFor()
+    await becomes(() => stage.ask(leaked, 'acme/echo'), 401)
+  })
+
   step('every act of the administrator is in the audit log', async () => {
     await owner.page.goto('/admin/log')
     for (const action of ['account.suspend', 'account.resume', 'account.credit']) {
