@@ -16,7 +16,12 @@ import { FORMATS } from '@/generation/format.ts'
 const NEVER = new Promise<void>(() => {})
 
 /** A body of which each read takes so long, as fetch gives it: it breaks when its attempt is aborted. */
-function slowBody(reads: readonly string[], clock: ManualClock, eachMs: number, attempt: AbortController) {
+function slowBody(
+  reads: readonly (string | Uint8Array)[],
+  clock: ManualClock,
+  eachMs: number,
+  attempt: AbortController,
+) {
   let at = 0
   const state = { cancelled: false }
   const stream = new ReadableStream<Uint8Array>(
@@ -32,7 +37,7 @@ function slowBody(reads: readonly string[], clock: ManualClock, eachMs: number, 
         clock.advance(eachMs)
         if (attempt.signal.aborted) return NEVER
         controller.enqueue(Buffer.from(read))
-        if (at === reads.length && read.endsWith('}')) controller.close()
+        if (at === reads.length && String(read).endsWith('}')) controller.close()
         return undefined
       },
       cancel: () => {
@@ -154,10 +159,10 @@ test('an answer in events that tells no usage is whole after idle_ms, though com
 })
 
 /** An upstream whose error body says this and then stalls. */
-function failing(body: string) {
+function failing(...reads: (string | Uint8Array)[]) {
   const clock = manualClock()
   const attempt = new AbortController()
-  const { stream, state } = slowBody([body], clock, 0, attempt)
+  const { stream, state } = slowBody(reads, clock, 0, attempt)
   const client = async () => new Response(stream, { status: 400 })
   const call = { kind: 'generate', model: 'm', stream: true } as const
   const sent = send(
@@ -184,6 +189,16 @@ describe('an error body that stalls', () => {
     })
     expect(await sent).toMatchObject({ kind: 'upstream_rejected', message: 'no such temperature' })
     expect(state.cancelled).toBe(true)
+  })
+
+  test('is text of whole characters, wherever its reads divide them', async () => {
+    const bytes = Buffer.from('la température')
+    const { sent, clock } = failing(bytes.subarray(0, 8), bytes.subarray(8))
+    await until(() => {
+      if (Bun.peek.status(sent) === 'pending') clock.advance(100)
+      return Bun.peek.status(sent) !== 'pending'
+    })
+    expect(await sent).toMatchObject({ message: 'la température' })
   })
 
   test('does not hide that its caller has left', async () => {
