@@ -29,8 +29,8 @@ export function RevokeKey({
       }}
     >
       <p>
-        <b>{apiKey.name || 'Unnamed'}</b> (<KeyPrefix of={apiKey} />) stops working at once and for good; its
-        running answers end.
+        <b>{apiKey.name || 'Unnamed'}</b> stops working at once and for good; its running answers end. It
+        begins with <KeyPrefix of={apiKey} />.
       </p>
     </Confirm>
   )
