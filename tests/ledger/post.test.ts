@@ -1,6 +1,7 @@
 import { afterAll, describe, expect, test } from 'bun:test'
 import { until } from '#tests/support/upstreams/upstream.ts'
 import { audit } from '@/ledger/audit.ts'
+import { hashCode } from '@/ledger/redeem-code.ts'
 import type { Posting } from '@/ledger/types.ts'
 import { costOf, forgetMonth, holdOf, ledgerFixture, newId, type Payer } from './fixture.ts'
 
@@ -285,6 +286,24 @@ describe('redeem codes', () => {
     const [row] = await sql`select uses from redeem_code where amount = ${amountNano}`
     expect(row?.['uses']).toBe(0)
   })
+
+  test.each([
+    ['their own end', '-1 minute', '1 hour'],
+    ['the end of their credit', '1 hour', '-1 minute'],
+  ])(
+    'that are past %s give nothing, whenever the other is, and tell what the account has',
+    async (_, own, credit) => {
+      const payer = await fixture.payer(100n)
+      const request = holdOf(payer, 30n)
+      await ledger.hold(request)
+      await ledger.settle(costOf(request, 30n))
+      const [code = ''] = await fixture.codes({ amountNano: 7n, uses: 1 })
+      await sql`update redeem_code set expires_at = now() + ${own}::text::interval,
+      credit_expires_at = now() + ${credit}::text::interval where code_hash = ${hashCode(code)}`
+      const told = { result: 'expired', amountNano: 0n, balanceNano: 70n } as const
+      expect(await fixture.redeem(code, payer.accountId)).toEqual(told)
+    },
+  )
 
   test('that are used up say so', async () => {
     const [one, other] = [await fixture.payer(0n), await fixture.payer(0n)]
