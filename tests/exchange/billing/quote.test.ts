@@ -49,6 +49,18 @@ test.each<[ConversationSurface, object, number]>([
   expect([quoted.maxOutput, quoted.allowance]).toEqual([most, most])
 })
 
+test.each([
+  ['max_tokens', 0, 2_147_483_647],
+  ['n', 1, 1_000],
+])('%s is a whole number from %d to %d, or the request is refused', async (name, least, most) => {
+  const quoting = (value: number) =>
+    quoteOf('chat', JSON.stringify({ model: 'm', messages: [], [name]: value }))
+  for (const value of [least, most]) expect((await quoting(value)).quoted.maxOutput).toBeGreaterThanOrEqual(0)
+  const message = `'${name}' must be a whole number from ${least} to ${most}`
+  for (const value of [least - 1, most + 1, least + 0.5])
+    await expect(quoting(value)).rejects.toThrow(message)
+})
+
 const LONG: Model = { ...MODEL, maxOutputTokens: 50_000 }
 const HI = JSON.stringify({ model: 'm', messages: [{ role: 'user', content: 'hi' }] })
 
