@@ -84,11 +84,7 @@ function OwnKeyField(props: WhoseProps) {
 function KeyField({ filter, change, keys }: WhoseProps & { keys: readonly Pick<Key, 'id' | 'label'>[] }) {
   const options = keys.map(({ id, label }) => ({ value: String(id), label }))
   return (
-    <SelectField
-      label="Key"
-      options={choices(options, filter.key, `Key ${filter.key}`)}
-      {...fieldsOf(filter, change)('key')}
-    />
+    <SelectField label="Key" options={choices(options, filter.key)} {...fieldsOf(filter, change)('key')} />
   )
 }
 
@@ -100,7 +96,7 @@ const TIMES: readonly Option<string>[] = [
 ]
 
 /** What there is to choose from, and what the address has chosen even if it is not among that. */
-function choices(options: readonly Option<string>[], chosen: string, label = chosen): Option<string>[] {
+function choices(options: readonly Option<string>[], chosen: string): Option<string>[] {
   const isKnown = chosen === '' || options.some(({ value }) => value === chosen)
-  return [{ value: '', label: 'Any' }, ...(isKnown ? [] : [{ value: chosen, label }]), ...options]
+  return [{ value: '', label: 'Any' }, ...(isKnown ? [] : asOptions([chosen])), ...options]
 }
