@@ -33,7 +33,8 @@ export interface LedgerStore {
    * an Error. An owner that is not alive is OWNER_GONE.
    */
   hold(owner: string, batch: readonly (HoldRequest | ExtendRequest)[]): Promise<(HoldResult | Error)[]>
-  settle(batch: readonly Settlement[]): Promise<SettleResult[]>
+  /** In the order of the batch as well; of an account that the database does not have, an Error. */
+  settle(batch: readonly Settlement[]): Promise<(SettleResult | Error)[]>
   /** Keeps a settlement that the database refused, with its words. */
   keepRefused(settlement: Settlement, reason: string): Promise<void>
   /** Takes those that are kept to be tried again: by id, after one of them, at most so many. They stay kept. */
@@ -385,16 +386,19 @@ function parseAnswers<Answer>(json: string): Answer[] {
   return JSON.parse(json) as Answer[]
 }
 
-/** Each item's answer, in the order of the batch; answers begin with the id, and nearly always have that order too. */
+/**
+ * Each item's answer, in the order of the batch; answers begin with the id, and nearly always have that order too. None is
+ * given for an account that is not there, as after a restore of an older backup: that must not keep others from theirs.
+ */
 function inOrder<Answer extends HoldAnswer | SettleAnswer, Result>(
   answers: readonly Answer[],
   batch: readonly ExchangeReference[],
   read: (answer: Answer) => Result,
-): Result[] {
-  return batch.map(({ id }, index) => {
+): (Result | Error)[] {
+  return batch.map(({ id, accountId }, index) => {
     const next = answers[index]
     const own = next?.[0] === id ? next : answers.find(([of]) => of === id)
-    return own === undefined ? missingAnswer(id) : read(own)
+    return own === undefined ? new Error(`the database has no account ${accountId}`) : read(own)
   })
 }
 

@@ -5,7 +5,7 @@ import { sqlErrorOf } from '@/db/sql-error.ts'
 import { Refusal } from '@/errors/refusal.ts'
 import { audit } from '@/ledger/audit.ts'
 import { ledgerStore, OWNER_GONE } from '@/ledger/store.ts'
-import { costOf, holdOf, ledgerFixture, newId, type Payer, random } from './fixture.ts'
+import { costOf, holdOf, ledgerFixture, newId, type Payer, random, taken } from './fixture.ts'
 
 /**
  * Everything that moves money, at once and at random, each on a connection of its own. Nobody knows in which order it
@@ -106,7 +106,7 @@ test.each([1, 2, 3])(
         return [costOf({ ...exchange.payer, id: exchange.id }, cost)]
       })
       if (costs.length === 0) return
-      const answers = await store.settle(costs)
+      const answers = taken(await store.settle(costs))
       for (const [index, { chargedNano }] of answers.entries()) {
         const { id = '', accountId = 0 } = costs[index] ?? {}
         charge(id, accountId, chargedNano)
@@ -219,7 +219,7 @@ test.each([1, 2, 3])(
     ])
     await Promise.all(audits)
     for (const { id, payer } of exchanges) {
-      const [answer] = await store.settle([costOf({ ...payer, id }, 0n)])
+      const [answer] = taken(await store.settle([costOf({ ...payer, id }, 0n)]))
       charge(id, payer.accountId, answer?.chargedNano ?? 0n)
     }
 

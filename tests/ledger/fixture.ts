@@ -11,7 +11,7 @@ import { connect } from '@/db/connect.ts'
 import { type Ledger, type LedgerOptions, openLedger } from '@/ledger/ledger.ts'
 import { hashCode, mintCode } from '@/ledger/redeem-code.ts'
 import { type LedgerStore, ledgerStore } from '@/ledger/store.ts'
-import type { HoldRequest, HoldResult, Redeemed, Settlement } from '@/ledger/types.ts'
+import type { HoldRequest, HoldResult, Redeemed, Settlement, SettleResult } from '@/ledger/types.ts'
 import { createLog } from '@/telemetry/log.ts'
 
 /** Nothing happens by itself: a test calls `beat` and `maintain`. Deadlines still pass. */
@@ -104,6 +104,14 @@ export function costOf({ id, accountId, keyId }: Payer & { id: string }, costNan
 /** `granted`, or why not. */
 export function verdict(result: HoldResult): string {
   return result.granted ? 'granted' : result.reason
+}
+
+/** What became of settlements, each of which the database takes. */
+export function taken(results: readonly (SettleResult | Error)[]): SettleResult[] {
+  return results.map(result => {
+    if (result instanceof Error) throw result
+    return result
+  })
 }
 
 /** The month as it is after nothing ran for long: nobody made what holds its entries. Before there are any. */

@@ -1,7 +1,7 @@
 import { afterAll, expect, test } from 'bun:test'
 import { audit } from '@/ledger/audit.ts'
 import { keySpending } from '@/ledger/store.ts'
-import { costOf, holdOf, ledgerFixture, newId, type Payer, verdict } from './fixture.ts'
+import { costOf, holdOf, ledgerFixture, newId, type Payer, taken, verdict } from './fixture.ts'
 
 const fixture = await ledgerFixture()
 const { sql, url } = fixture.database
@@ -98,7 +98,7 @@ test('a correction after refunds gives back no more than they left, also of two 
   expect(exact.map(({ cost_pico }) => cost_pico)).toEqual([9_000, 30_000])
   for (const request of requests) for (const amountNano of [2n, 3n]) await refund(request, amountNano)
   expect(await balance(payer)).toBe(71n)
-  const corrected = await store.settle(requests.map(request => costOf(request, 2n)))
+  const corrected = taken(await store.settle(requests.map(request => costOf(request, 2n))))
   expect(corrected.map(({ chargedNano }) => chargedNano)).toEqual([-4n, -25n])
   expect(await balance(payer)).toBe(100n)
   expect((await audit(url, { accountId: payer.accountId })).ok).toBe(true)

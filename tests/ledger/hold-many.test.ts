@@ -2,7 +2,7 @@ import { afterAll, expect, test } from 'bun:test'
 import fc from 'fast-check'
 import type { Database } from '@/db/connect.ts'
 import { ledgerStore } from '@/ledger/store.ts'
-import { costOf, holdOf, ledgerFixture, newId, type Payer } from './fixture.ts'
+import { costOf, holdOf, ledgerFixture, newId, type Payer, taken } from './fixture.ts'
 
 const fixture = await ledgerFixture()
 afterAll(() => fixture.close())
@@ -32,7 +32,7 @@ test('what is charged is told to who paid it, in whichever order the database an
     [other.id, 'settled', '2', '0', '9'],
     [one.id, 'settled', '1', '0', '9'],
   ])
-  const told = await ledgerStore({ sql }).settle([one, other])
+  const told = taken(await ledgerStore({ sql }).settle([one, other]))
   expect(told.map(({ chargedNano }) => chargedNano)).toEqual([1n, 2n])
 })
 

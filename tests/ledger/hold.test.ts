@@ -2,7 +2,7 @@ import { afterAll, describe, expect, test } from 'bun:test'
 import { sqlErrorOf } from '@/db/sql-error.ts'
 import { OWNER_GONE } from '@/ledger/store.ts'
 import type { HoldResult } from '@/ledger/types.ts'
-import { costOf, holdOf, ledgerFixture, newId, verdict } from './fixture.ts'
+import { costOf, holdOf, ledgerFixture, newId, taken, verdict } from './fixture.ts'
 
 const fixture = await ledgerFixture()
 const { store } = fixture
@@ -313,7 +313,7 @@ test.each<[string, Parameters<typeof fixture.payer>[1]]>([
     expect(await store.hold(owner, both)).toMatchObject(
       both.map(() => ({ granted: true, availableNano: 1n })),
     )
-    const charged = await store.settle(both.map(request => costOf(request, 3n)))
+    const charged = taken(await store.settle(both.map(request => costOf(request, 3n))))
     expect(charged).toMatchObject([{ overrunNano: 2n }, { overrunNano: 1n }])
     expect(charged.map(({ availableNano }) => availableNano)).toEqual([-2n, -2n])
   },

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import type { LedgerStore } from '@/ledger/store.ts'
 import type { HoldResult } from '@/ledger/types.ts'
+import { taken } from './fixture.ts'
 
 /**
  * The ledger in plain words: what each command must answer and leave behind, without locks, batches or SQL. Every
@@ -252,7 +253,7 @@ function settle(costs: readonly (readonly [number, bigint])[]) {
       const expected = [...chosen].map(([exchange, cost]) => charge(model, exchange, cost))
       assertEqual(
         [...chosen.keys()].map((exchange, index) => `${expected[index]} ${availableTo(model, exchange)}`),
-        answers.map(
+        taken(answers).map(
           ({ outcome, chargedNano, availableNano }) => `${outcome} ${chargedNano} ${availableNano}`,
         ),
       )

@@ -63,6 +63,23 @@ describe.each(['23514', 'P0001', 'XX001'])('a charge that the database refuses w
   })
 })
 
+test('a charge of an account that is not in a restored database is kept with that reason, and those beside it are posted', async () => {
+  const payer = await fixture.payer(100n)
+  const request = holdOf(payer, 40n)
+  await ledger.hold(request)
+  const unknown = { id: newId(), accountId: 1_000_000, keyId: payer.keyId }
+  const [kept, settled] = await Promise.all([
+    ledger.settle(costOf(unknown, 30n)),
+    ledger.settle(costOf(request, 20n)),
+  ])
+  expect(kept).toMatchObject({ outcome: 'refused', chargedNano: 0n })
+  expect(settled).toMatchObject({ outcome: 'settled', chargedNano: 20n })
+  expect([...(await refused())]).toEqual([
+    { id: unknown.id, account_id: 1_000_000, cost_nano: 30, reason: 'the database has no account 1000000' },
+  ])
+  await sql`delete from refused_settlement where id = ${unknown.id}`
+})
+
 test('a charge that was refused and posted by another way meanwhile is charged once', async () => {
   const payer = await fixture.payer(100n)
   const request = holdOf(payer, 40n)
