@@ -236,7 +236,8 @@ describe('usage', () => {
   })
 
   test('input counts are known from the first event, also of a stream that is cut', () => {
-    expect(collect(eventsOf(sse(START))).usage?.inputUncached).toBe(10)
+    const told = eventsOf(sse(START)).find(event => event.type === 'usage')
+    expect(told).toMatchObject({ usage: { inputUncached: 10 }, soFar: true })
   })
 
   test('what stands beside the totals is added to them once, what is inside of them is not', () => {
