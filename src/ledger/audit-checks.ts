@@ -100,6 +100,10 @@ function exactMoney(pico: string): string {
   return `(${pico}) * 0.000000000001`
 }
 
+/** What is said of `r`, a refused settlement. */
+const REFUSED_TEXT = `format('request %s of account %s: a charge of %s is refused since %s: %s',
+  r.id, r.account_id, ${money('r.cost_nano')}, to_char(r.refused_at at time zone 'UTC', 'YYYY-MM-DD HH24:MI:SS'), r.reason)`
+
 /** All prompt tokens of an exchange `x`, which its tier goes by. */
 const PROMPT = '(x.input_uncached + x.cache_read + x.cache_write5m + x.cache_write1h + x.audio_input)'
 
@@ -316,8 +320,7 @@ export const CHECKS: readonly Check[] = [
     title: 'every charge could be posted',
     about: 'account',
     query: `
-      select r.account_id, r.cost_nano as difference, format('request %s of account %s: a charge of %s is refused since %s: %s',
-        r.id, r.account_id, ${money('r.cost_nano')}, to_char(r.refused_at at time zone 'UTC', 'YYYY-MM-DD HH24:MI:SS'), r.reason) as text
+      select r.account_id, r.cost_nano as difference, ${REFUSED_TEXT} as text
       from refused_settlement r join audited a on a.account_id = r.account_id`,
   },
   {
@@ -433,7 +436,7 @@ export const CHECKS: readonly Check[] = [
   },
   {
     name: 'house',
-    title: 'wallets and house accounts add up to nothing, and every entry has a wallet',
+    title: 'wallets and house accounts add up to nothing, and every entry and every charge has a wallet',
     about: 'ledger',
     query: `
       select null::bigint as account_id, abs(w.balance - e.balance) as difference,
@@ -443,7 +446,10 @@ export const CHECKS: readonly Check[] = [
       where w.balance <> e.balance
       union all
       select e.account_id, abs(sum(e.amount)), format('account %s: %s entries and no wallet', e.account_id, count(*))
-      from entry e where not exists (select from wallet w where w.account_id = e.account_id) group by e.account_id`,
+      from entry e where not exists (select from wallet w where w.account_id = e.account_id) group by e.account_id
+      union all
+      select r.account_id, r.cost_nano, ${REFUSED_TEXT}
+      from refused_settlement r where not exists (select from wallet w where w.account_id = r.account_id)`,
   },
   {
     name: 'redeem_codes',

@@ -63,7 +63,7 @@ describe.each(['23514', 'P0001', 'XX001'])('a charge that the database refuses w
   })
 })
 
-test('a charge of an account that is not in a restored database is kept with that reason, and those beside it are posted', async () => {
+test('a charge of an account that is not in a restored database is kept with that reason and told by the audit, and those beside it are posted', async () => {
   const payer = await fixture.payer(100n)
   const request = holdOf(payer, 40n)
   await ledger.hold(request)
@@ -76,6 +76,11 @@ test('a charge of an account that is not in a restored database is kept with tha
   expect(settled).toMatchObject({ outcome: 'settled', chargedNano: 20n })
   expect([...(await refused())]).toEqual([
     { id: unknown.id, account_id: 1_000_000, cost_nano: 30, reason: 'the database has no account 1000000' },
+  ])
+  const { ok, checks } = await audit(url)
+  expect([ok, checks.find(({ name }) => name === 'house')?.first]).toEqual([
+    false,
+    [expect.stringContaining(`request ${unknown.id} of account 1000000: a charge of 0.000000030 is refused`)],
   ])
   await sql`delete from refused_settlement where id = ${unknown.id}`
 })

@@ -59,8 +59,8 @@ export interface Try<P extends Prepared> {
 
 /**
  * Makes attempts, one candidate after another, until one succeeds. Goes on only while the failure says that another
- * candidate may do better: what fails once output was let through says that none may. Candidates whose breakers are open are asked only when there is no
- * other, and then only the first.
+ * candidate may do better: what fails once output was let through says that none may. Candidates whose breakers are open
+ * are asked only when there is no other, and then only the first.
  * @throws GatewayError of the last attempt, or `no_channel`
  */
 export async function overCandidates<P extends Prepared, T>(
