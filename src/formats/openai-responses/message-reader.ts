@@ -162,6 +162,7 @@ export class MessageReader implements ItemReader {
   /** OpenAI announces a part empty; LiteLLM, where it makes up a stream, with all the text that its deltas then say. */
   #grow(part: OpenText, event: JsonObject, emit: Emit): void {
     const delta = asString(event['delta']) ?? ''
+    if (delta === '') return
     if (!part.announced.startsWith(delta)) this.#say(part, part.announced, emit)
     part.announced = ''
     this.#say(part, delta, emit)

@@ -604,6 +604,8 @@ describe('upstreams that leave things out', () => {
     ['say it again', ['Hel', 'lo'], 'Hello'],
     ['go on from it', [' wor', 'ld'], 'Hello world'],
     ['do not come', [], 'Hello'],
+    ['are empty', [''], 'Hello'],
+    ['are empty before they go on from it', ['', ' world'], 'Hello world'],
   ])('text with which a part was announced is told once, by deltas that %s', (_what, deltas, told) => {
     const at = { output_index: 0, content_index: 0 }
     for (const [type, key, delta] of [
