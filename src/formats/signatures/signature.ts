@@ -81,8 +81,8 @@ export function signatureFor(
 }
 
 /**
- * Whether a body holds a signature that we wrapped, so that it may not be handed on as it is. Looks at bytes only; where there is
- * an outline of them, not at what stands within long strings, since a signature is the whole of its string.
+ * Whether a body holds a signature that we wrapped, so that it may not be handed on as it is. Looks at bytes only; where
+ * there is an outline of them, not at what stands within long strings, since a signature is the whole of its string.
  */
 export function carriesWrappedSignature(body: Uint8Array, outline?: Outline): boolean {
   return outline?.mentions(ours.bytes) ?? indexOfMark(body, ours.bytes) >= 0
