@@ -29,29 +29,37 @@ const LATEST_MS = 30_000
  * prices of its order; one that failed, got lost or is past its deadline gets its money back.
  */
 export async function lookAt(gateway: VideoGateway, leased: LeasedJob): Promise<VideoJob> {
-  const { job, ageMs, isOverdue } = leased
+  const { job, ageMs } = leased
   try {
-    const news = await ask(gateway, job).catch(error => lostNews(job, error, ageMs))
-    const seen = { ...job, ...news }
-    if (seen.state === 'completed') return await charge(gateway, seen, news)
-    if (seen.state === 'failed') return await release(gateway, seen, news)
-    if (isOverdue) return await release(gateway, seen, failed(seen, OVERDUE))
+    if (hasEnded(job)) return await close(gateway, job)
+    const news = await hear(gateway, leased)
+    if (hasEnded(news)) return await close(gateway, await gateway.videos.end(job.id, news))
     await gateway.videos.postpone(job.id, pauseAt(ageMs), news)
-    return seen
+    return { ...job, ...news }
   } catch (error) {
     const { message, detail } = asGatewayError(error)
     gateway.log.warn(
       { job: job.id, channel: job.channel, error: message, detail },
       'a video could not be looked at',
     )
-    if (isOverdue) return release(gateway, job, failed(job, OVERDUE))
     await gateway.videos.postpone(job.id, pauseAt(ageMs))
     return job
   }
 }
 
+function hasEnded({ state }: Pick<VideoJob, 'state'>): boolean {
+  return state === 'completed' || state === 'failed'
+}
+
 function pauseAt(ageMs: number): number {
   return Math.min(LATEST_MS, Math.max(SOONEST_MS, ageMs / 20))
+}
+
+/** What is known of a job now. */
+async function hear(gateway: VideoGateway, leased: LeasedJob): Promise<VideoNews> {
+  const { job, isOverdue } = leased
+  const news = await ask(gateway, job).catch(error => unheard(leased, error))
+  return isOverdue && !hasEnded(news) ? failed({ ...job, ...news }, OVERDUE) : news
 }
 
 /** What the maker says of a job. */
@@ -102,12 +110,16 @@ async function askMaker(
   }
 }
 
-/** A job that its maker does not know, or whose own error its maker's answer is. */
-function lostNews(job: VideoJob, error: unknown, ageMs: number): VideoNews {
+/**
+ * What a maker's refusal to tell comes to: the job is lost there, or past its deadline.
+ * @throws GatewayError what it refused with, of any other job
+ */
+function unheard({ job, ageMs, isOverdue }: LeasedJob, error: unknown): VideoNews {
   const failure = asGatewayError(error)
   const isLost = failure.status === 404 && failure.kind === 'upstream_rejected' && ageMs > LOST_AFTER_MS
-  if (!isLost) throw failure
-  return failed(job, LOST)
+  if (isLost) return failed(job, LOST)
+  if (isOverdue) return failed(job, OVERDUE)
+  throw failure
 }
 
 const LOST: VideoFault = { code: 'video_lost', message: 'The maker of this video does not know it any more' }
@@ -117,12 +129,30 @@ function failed(job: VideoJob, fault: VideoFault): VideoNews {
   return { state: 'failed', percent: job.percent, keptUntil: undefined, content: { ...job.content, fault } }
 }
 
-async function charge(gateway: VideoGateway, job: VideoJob, news: VideoNews): Promise<VideoJob> {
+/**
+ * Moves the money of a job that has ended, then closes it. How it ended is stored by then, and the ledger does either once:
+ * whoever comes again after a crash does the same, whatever the maker says by now.
+ */
+async function close(gateway: VideoGateway, job: VideoJob): Promise<VideoJob> {
+  if (job.money !== 'held') return job
+  const money = job.state === 'completed' ? 'charged' : 'released'
+  if (money === 'charged') await charge(gateway, job)
+  else await gateway.ledger.void(payerOf(job))
+  await gateway.videos.close(job.id, money)
+  gateway.log.info(
+    { job: job.id, account: job.accountId, channel: job.channel, state: job.state, money },
+    'video',
+  )
+  if (job.deletedAt !== undefined) await forget(gateway, job)
+  return { ...job, money }
+}
+
+async function charge(gateway: VideoGateway, job: VideoJob): Promise<void> {
   const { ledger, videos, metrics, credit } = gateway
   const rates = await videos.rates(job.priceVersion)
   if (rates === undefined)
     throw new Error(`price version ${job.priceVersion} of video ${job.id} is not there`)
-  const extras = { videoSeconds: news.content.madeSeconds ?? job.orderedSeconds }
+  const extras = { videoSeconds: job.content.madeSeconds ?? job.orderedSeconds }
   const { pico } = costOf(NO_USAGE, rates, extras)
   const cost = { pico, nano: roundUp(pico), priceVersion: job.priceVersion, serviceTier: undefined }
   const result = await ledger.settle({ ...payerOf(job), costNano: cost.nano, costPico: cost.pico })
@@ -130,7 +160,6 @@ async function charge(gateway: VideoGateway, job: VideoJob, news: VideoNews): Pr
   metrics.charges.of('reported', result.outcome).add()
   metrics.overrunNano.inc(Number(result.overrunNano))
   await completeResult(gateway, job, cost, extras)
-  return close(gateway, job, news, 'charged')
 }
 
 /** Results are written behind; that of a fast maker's order may not be there yet. */
@@ -148,27 +177,6 @@ async function completeResult(
     if (tries === RESULT_TRIES) return log.warn({ job: id }, 'the order of a video has no result')
     await pause(RESULT_PAUSE_MS, clock)
   }
-}
-
-async function release(gateway: VideoGateway, job: VideoJob, news: VideoNews): Promise<VideoJob> {
-  await gateway.ledger.void(payerOf(job))
-  return close(gateway, job, news, 'released')
-}
-
-/** The money is moved first: whoever comes again after a crash between the two finds it moved, and moves nothing. */
-async function close(
-  gateway: VideoGateway,
-  job: VideoJob,
-  news: VideoNews,
-  money: 'charged' | 'released',
-): Promise<VideoJob> {
-  await gateway.videos.close(job.id, news, money)
-  gateway.log.info(
-    { job: job.id, account: job.accountId, channel: job.channel, state: news.state, money },
-    'video',
-  )
-  if (job.deletedAt !== undefined) await forget(gateway, job)
-  return { ...job, ...news, money, endedAt: new Date(gateway.clock.now()) }
 }
 
 /** Has the maker delete a video whose owner did; where that is impossible, or fails, it goes when its time is up. */

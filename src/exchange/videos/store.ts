@@ -201,7 +201,7 @@ export function videoStore({ orm }: Pick<Database, 'orm'>, box: SecretBox) {
         .for('update', { skipLocked: true })
       return lease(inArray(videoJob.id, due))
     },
-    /** Gives a job back that is not over; `lookInMs` is when it is due again. One that somebody else has closed meanwhile stays so. */
+    /** Gives a job back that is not over; `lookInMs` is when it is due again. Of one that has ended meanwhile no news counts. */
     async postpone(id: string, lookInMs: number, news?: VideoNews): Promise<void> {
       await orm
         .update(videoJob)
@@ -210,14 +210,23 @@ export function videoStore({ orm }: Pick<Database, 'orm'>, box: SecretBox) {
           leasedUntil: inSeconds(REST_SECONDS),
           lookAt: inSeconds(lookInMs / 1000),
         })
-        .where(isOpen(id))
+        .where(and(isOpen(id), news && IS_RUNNING))
     },
-    /** Closes a job whose money has been settled. The first who does says how it ended. */
-    async close(id: string, news: VideoNews, money: Exclude<JobMoney, 'held'>): Promise<void> {
-      await orm
+    /** Stores how a job has ended, before its money is moved. The first who does says how; the result is what is stored. */
+    async end(id: string, news: VideoNews): Promise<VideoJob> {
+      const [ended] = await orm
         .update(videoJob)
-        .set({ ...newsOf(news), money, endedAt: sqlText`now()`, leasedUntil: null })
-        .where(isOpen(id))
+        .set({ ...newsOf(news), endedAt: sqlText`now()` })
+        .where(and(isOpen(id), IS_RUNNING))
+        .returning()
+      const [row] =
+        ended === undefined ? await orm.select().from(videoJob).where(eq(videoJob.id, id)) : [ended]
+      if (row === undefined) throw new Error(`there is no video ${id}`)
+      return toJob(row)
+    },
+    /** Closes a job whose money has been moved. */
+    async close(id: string, money: Exclude<JobMoney, 'held'>): Promise<void> {
+      await orm.update(videoJob).set({ money, leasedUntil: null }).where(isOpen(id))
     },
     /** Hides a job from its owner. */
     async hide(id: string): Promise<void> {
@@ -264,6 +273,8 @@ export function videoStore({ orm }: Pick<Database, 'orm'>, box: SecretBox) {
 }
 
 const IS_FREE = or(isNull(videoJob.leasedUntil), lte(videoJob.leasedUntil, sqlText`now()`))
+
+const IS_RUNNING = inArray(videoJob.state, ['queued', 'in_progress'])
 
 /** Whoever looks at a job for longer than its lease may come when another has seen its end. */
 function isOpen(id: string): SQL | undefined {

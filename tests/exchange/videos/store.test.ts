@@ -48,18 +48,21 @@ const news = ({ content }: VideoJob, state: VideoNews['state']): VideoNews => ({
 
 test.each([
   ['has seen nothing new', (job: VideoJob) => videos.postpone(job.id, 3_000, news(job, 'in_progress'))],
-  ['takes it for failed', (job: VideoJob) => videos.close(job.id, news(job, 'failed'), 'released')],
+  ['takes it for failed', (job: VideoJob) => videos.end(job.id, news(job, 'failed'))],
 ])(
   'a film that one process saw finished stays so when another, which was stopped on its look, %s',
   async (_what, late) => {
     const job = await orderedJob()
-    await videos.close(job.id, news(job, 'completed'), 'charged')
-    await late(job)
-    expect(await videos.find(job.accountId, job.id)).toMatchObject({
-      state: 'completed',
+    const finished = {
+      state: 'completed' as const,
       percent: 100,
-      money: 'charged',
       content: { answer: { status: 'completed' } },
-    })
+    }
+    expect(await videos.end(job.id, news(job, 'completed'))).toMatchObject({ ...finished, money: 'held' })
+    await late(job)
+    expect(await videos.find(job.accountId, job.id)).toMatchObject({ ...finished, money: 'held' })
+    await videos.close(job.id, 'charged')
+    await late(job)
+    expect(await videos.find(job.accountId, job.id)).toMatchObject({ ...finished, money: 'charged' })
   },
 )

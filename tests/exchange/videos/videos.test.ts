@@ -266,6 +266,32 @@ describe('money', () => {
     await gateway.apply(config())
   })
 
+  test.each(['lost', 'failed', 'broken'] as const)(
+    'stays paid for a film that was made, though its process died before it closed the job and the maker has it %s by then',
+    async state => {
+      const before = await balance()
+      const { sql } = gateway.database
+      const { id } = await order('sora')
+      await gateway.server.flush()
+      // The database refuses what a process that dies would not have come to.
+      await sql`create function refuse_close() returns trigger language plpgsql as $$
+        begin raise exception 'not closed'; end $$`
+      await sql`create trigger refuse_close before update on video_job for each row
+        when (new.money <> old.money) execute function refuse_close()`
+      maker.state = 'completed'
+      await show(id)
+      expect((await jobOf(id)).money).toBe('held')
+      await sql`drop trigger refuse_close on video_job`
+      await sql`drop function refuse_close`
+      maker.state = state
+      await sql`update video_job set deadline = now() - interval '1 second' where id = ${uuidOf(id)}`
+      expect(await show(id)).toMatchObject({ status: 'completed' })
+      expect((await jobOf(id)).money).toBe('charged')
+      expect(await balance()).toEqual({ ...before, balance: before.balance - 410_000_000n })
+      expect(await audited()).toBe(true)
+    },
+  )
+
   test('is held once for an order that is repeated with its Idempotency-Key', async () => {
     const headers = { 'idempotency-key': crypto.randomUUID() }
     const [one, other] = [await order('sora', {}, headers), await order('sora', {}, headers)]
