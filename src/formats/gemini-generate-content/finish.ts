@@ -15,6 +15,9 @@ const DECODED: Readonly<Record<WireFinishReason, StopReason>> = {
   PROHIBITED_CONTENT: 'content-filter',
   SPII: 'content-filter',
   MODEL_ARMOR: 'content-filter',
+  ESCALATION: 'content-filter',
+  // The vendor has limited the account for what it was used for.
+  PUP_LIMITED_DISABLED: 'content-filter',
   IMAGE_SAFETY: 'content-filter',
   IMAGE_PROHIBITED_CONTENT: 'content-filter',
   IMAGE_RECITATION: 'content-filter',

@@ -43,5 +43,13 @@ export type WireResponse = Wire<
   >
 >
 
-/** Two values are in the public proto but not in the SDK: https://ai.google.dev/api/generate-content#FinishReason */
-export type WireFinishReason = `${FinishReason}` | 'MODEL_ARMOR' | 'MISSING_THOUGHT_SIGNATURE'
+/**
+ * Two are in the public proto but not in the SDK (https://ai.google.dev/api/generate-content#FinishReason), and two in the
+ * SDK from 3.3 on.
+ */
+export type WireFinishReason =
+  | `${FinishReason}`
+  | 'MODEL_ARMOR'
+  | 'MISSING_THOUGHT_SIGNATURE'
+  | 'ESCALATION'
+  | 'PUP_LIMITED_DISABLED'

@@ -76,6 +76,8 @@ describe('edge 71: ends without an answer', () => {
   test.each([
     ['MALFORMED_FUNCTION_CALL', 'malformed-tool-call'],
     ['MODEL_ARMOR', 'content-filter'],
+    ['ESCALATION', 'content-filter'],
+    ['PUP_LIMITED_DISABLED', 'content-filter'],
     ['SOMETHING_NEW', 'other'],
     [2, 'length'],
     [10, 'malformed-tool-call'],
