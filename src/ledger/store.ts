@@ -22,52 +22,6 @@ import type {
   Stop,
 } from './types.ts'
 
-/** Calls of the functions in drizzle/0002_ledger_functions.sql and later; the rules are there. The only SQL beside the audit's. */
-export interface LedgerStore {
-  register(owner: string, address: string): Promise<void>
-  /** How many processes are alive, this one included; 0 if others took this one for dead. */
-  heartbeat(owner: string): Promise<number>
-  leave(owner: string): Promise<void>
-  /**
-   * Answers in the order of the batch, in which no id may be there twice; an id that belongs to another exchange gets
-   * an Error. An owner that is not alive is OWNER_GONE.
-   */
-  hold(owner: string, batch: readonly (HoldRequest | ExtendRequest)[]): Promise<(HoldResult | Error)[]>
-  /** In the order of the batch as well; of an account that the database does not have, an Error. */
-  settle(batch: readonly Settlement[]): Promise<(SettleResult | Error)[]>
-  /** Keeps a settlement that the database refused, with its words. */
-  keepRefused(settlement: Settlement, reason: string): Promise<void>
-  /** Takes those that are kept to be tried again: by id, after one of them, at most so many. They stay kept. */
-  retakeRefused(after: string | undefined, limit: number): Promise<Settlement[]>
-  forgetRefused(ids: readonly string[]): Promise<void>
-  progress(owner: string, costs: ReadonlyMap<string, bigint>): Promise<Stop[]>
-  reap(deadAfterMs: number, limit: number): Promise<Reaped[]>
-  /** Whose holds a process has had for a minute; without those that wait for a charge that was refused. */
-  heldBy(owner: string): Promise<ExchangeReference[]>
-  post(posting: Posting): Promise<Posted>
-  /** Those of these exchanges that cost something, and how much of that was not given back. */
-  notGivenBack(
-    exchanges: readonly Pick<ExchangeReference, 'id' | 'accountId'>[],
-  ): Promise<{ id: string; accountId: number; amountNano: bigint }[]>
-  createCodes(hashes: readonly Uint8Array[], terms: CodeTerms): Promise<void>
-  redeem(id: string, hash: Uint8Array, accountId: number): Promise<Redeemed>
-  /** Undefined: there is no such account. */
-  balance(accountId: number): Promise<Balance | undefined>
-  grants(accountId: number): Promise<Grant[]>
-  /** What is left of credit that has an end, in the order of use. */
-  expiringCredit(accountId: number): Promise<Remainder[]>
-  /** Accounts with credit that has expired, at most so many. */
-  accountsWithExpiredCredit(limit: number): Promise<number[]>
-  /** Takes what is left of it; returns how many entries that made. */
-  expireCredit(accountId: number): Promise<number>
-  /**
-   * Makes what holds the entries of the next months, and of whatever others there are entries; returns how many months were
-   * missing.
-   */
-  makePartitions(): Promise<number>
-  rollUp(): Promise<number>
-}
-
 const MONTHS_AHEAD = 3
 
 /** SQLSTATEs of our own functions: an owner that is not alive; what cannot be done, in words for people. */
@@ -76,39 +30,54 @@ const REFUSED = 'TG002'
 /** Postgres' own. */
 const OUT_OF_RANGE = '22003'
 
-/** The calls on one pool of connections. */
-export function ledgerStore({ sql }: Pick<Database, 'sql'>): LedgerStore {
+/** The only SQL beside the audit's. */
+export type LedgerStore = ReturnType<typeof ledgerStore>
+
+/** Calls of the functions in drizzle/0002_ledger_functions.sql and later, on one pool of connections; the rules are there. */
+export function ledgerStore({ sql }: Pick<Database, 'sql'>) {
   return {
-    async register(owner, address) {
+    async register(owner: string, address: string): Promise<void> {
       await sql`select ledger_register(${owner}, ${address})`
     },
-    async heartbeat(owner) {
+    /** How many processes are alive, this one included; 0 if others took this one for dead. */
+    async heartbeat(owner: string): Promise<number> {
       const [row] = await sql<{ alive: number }[]>`select ledger_heartbeat(${owner}) as alive`
       return row?.alive ?? 0
     },
-    async leave(owner) {
+    async leave(owner: string): Promise<void> {
       await sql`select ledger_leave(${owner})`
     },
-    async hold(owner, batch) {
+    /**
+     * Answers in the order of the batch, in which no id may be there twice; an id that belongs to another exchange gets
+     * an Error. An owner that is not alive is OWNER_GONE.
+     */
+    async hold(
+      owner: string,
+      batch: readonly (HoldRequest | ExtendRequest)[],
+    ): Promise<(HoldResult | Error)[]> {
       const [only] = batch
       const answers =
         batch.length === 1 && only !== undefined ? await holdOne(owner, only) : await holdMany(owner, batch)
       return inOrder(answers, batch, readHoldAnswer)
     },
-    async settle(batch) {
+    /** In the order of the batch as well; of an account that the database does not have, an Error. */
+    async settle(batch: readonly Settlement[]): Promise<(SettleResult | Error)[]> {
       const [only] = batch
       const answers =
         batch.length === 1 && only !== undefined ? await settleOne(only) : await settleMany(batch)
       return inOrder(answers, batch, readSettleAnswer)
     },
-    async keepRefused({ id, accountId, keyId, costNano, costPico }, reason) {
+    /** Keeps a settlement that the database refused, with its words. */
+    async keepRefused(settlement: Settlement, reason: string): Promise<void> {
+      const { id, accountId, keyId, costNano, costPico } = settlement
       await sql`
         insert into refused_settlement (id, account_id, key_id, cost_nano, cost_pico, reason)
         values (${id}, ${accountId}, ${keyId}, ${`${costNano}`}, ${`${costPico}`}, ${reason})
         on conflict (id) do update
           set cost_nano = excluded.cost_nano, cost_pico = excluded.cost_pico, reason = excluded.reason, tried_at = now()`
     },
-    async retakeRefused(after, limit) {
+    /** Takes those that are kept to be tried again: by id, after one of them, at most so many. They stay kept. */
+    async retakeRefused(after: string | undefined, limit: number): Promise<Settlement[]> {
       const rows = await sql<RefusedRow[]>`
         with taken as (
           update refused_settlement set tried_at = now()
@@ -126,15 +95,15 @@ export function ledgerStore({ sql }: Pick<Database, 'sql'>): LedgerStore {
         costPico: BigInt(row.cost_pico),
       }))
     },
-    async forgetRefused(ids) {
+    async forgetRefused(ids: readonly string[]): Promise<void> {
       await sql`delete from refused_settlement where id = any (${list(ids, itself)}::text::uuid[])`
     },
-    async progress(owner, costs) {
+    async progress(owner: string, costs: ReadonlyMap<string, bigint>): Promise<Stop[]> {
       const rows = await sql<{ hold_id: string; reason: Stop['reason'] }[]>`
         select hold_id, reason from ledger_progress(${owner}, ${list([...costs.keys()], itself)}::text::uuid[], ${list([...costs.values()], itself)}::text::bigint[])`
       return rows.map(row => ({ id: row.hold_id, reason: row.reason }))
     },
-    async reap(deadAfterMs, limit) {
+    async reap(deadAfterMs: number, limit: number): Promise<Reaped[]> {
       const rows = await sql<{ hold_id: string; account_id: bigint; charged: bigint }[]>`
         select hold_id, account_id, charged from ledger_reap(${deadAfterMs}, ${limit})`
       return rows.map(row => ({
@@ -143,15 +112,17 @@ export function ledgerStore({ sql }: Pick<Database, 'sql'>): LedgerStore {
         chargedNano: row.charged,
       }))
     },
-    async heldBy(owner) {
+    /** Whose holds a process has had for a minute; without those that wait for a charge that was refused. */
+    async heldBy(owner: string): Promise<ExchangeReference[]> {
       const rows = await sql<{ id: string; account_id: bigint; key_id: bigint }[]>`
         select h.id, h.account_id, h.key_id from hold h
         where h.owner = ${owner} and h.opened_at < now() - interval '1 minute'
           and not exists (select from refused_settlement r where r.id = h.id)`
       return rows.map(row => ({ id: row.id, accountId: Number(row.account_id), keyId: Number(row.key_id) }))
     },
-    post: posting => postEntry(sql, posting),
-    async notGivenBack(exchanges) {
+    post: (posting: Posting) => postEntry(sql, posting),
+    /** Those of these exchanges that cost something, and how much of that was not given back. */
+    async notGivenBack(exchanges: readonly Pick<ExchangeReference, 'id' | 'accountId'>[]) {
       const accounts = list(exchanges, ({ accountId }) => accountId)
       const rows = await sql<{ id: string; account_id: bigint; rest: bigint }[]>`
         select q.id, q.account_id, (c.charged - r.refunded)::bigint as rest
@@ -161,26 +132,23 @@ export function ledgerStore({ sql }: Pick<Database, 'sql'>): LedgerStore {
         cross join lateral (select coalesce(sum(e.amount), 0) as refunded from entry e
           where e.ref = q.id::text and e.kind = 'usage_refund') r
         where c.charged > r.refunded`
-      return rows.map(row => {
-        const accountId = Number(row.account_id)
-        return { id: row.id, accountId, amountNano: row.rest }
-      })
+      return rows.map(row => ({ id: row.id, accountId: Number(row.account_id), amountNano: row.rest }))
     },
-    createCodes: (hashes, terms) => createCodes(sql, hashes, terms),
-    async redeem(id, hash, accountId) {
+    async redeem(id: string, hash: Uint8Array, accountId: number): Promise<Redeemed> {
       const [row] = await sql<{ result: Redeemed['result']; amount: bigint; balance: bigint }[]>`
         select result, amount, balance from ledger_redeem(${id}, ${hash}, ${accountId})`.catch(explain)
       if (row === undefined) return missingAnswer(id)
       return { result: row.result, amountNano: row.amount, balanceNano: row.balance }
     },
-    async balance(accountId) {
+    /** Undefined: there is no such account. */
+    async balance(accountId: number): Promise<Balance | undefined> {
       const [row] = await sql<{ balance: bigint; pending: bigint; available: bigint }[]>`
         select credits - debits as balance, pending, credits - debits + overdraft - pending as available
         from wallet where account_id = ${accountId}`
       return row && { balanceNano: row.balance, pendingNano: row.pending, availableNano: row.available }
     },
-    grants: accountId => selectGrants(sql, accountId),
-    expiringCredit: accountId =>
+    /** What is left of credit that has an end, in the order of use. */
+    expiringCredit: (accountId: number): Promise<Remainder[]> =>
       sql.begin('isolation level repeatable read read only', async tx => {
         const [wallet] = await tx<
           { debits: bigint }[]
@@ -189,12 +157,14 @@ export function ledgerStore({ sql }: Pick<Database, 'sql'>): LedgerStore {
         const isEnding = ({ expiresAt, isClosed }: Grant) => expiresAt !== undefined && !isClosed
         return remainders.filter(({ grant, remainderNano }) => isEnding(grant) && remainderNano > 0n)
       }),
-    async accountsWithExpiredCredit(limit) {
+    /** Accounts with credit that has expired, at most so many. */
+    async accountsWithExpiredCredit(limit: number): Promise<number[]> {
       const rows = await sql<{ account_id: bigint }[]>`
         select distinct account_id from ledger_grant where closed_at is null and expires_at <= now() limit ${limit}`
       return rows.map(row => Number(row.account_id))
     },
-    expireCredit: accountId =>
+    /** Takes what is left of it; returns how many entries that made. */
+    expireCredit: (accountId: number) =>
       unhurried(async tx => {
         const [wallet] = await tx<{ debits: bigint; pending: bigint; now: string }[]>`
           select debits, pending, (extract(epoch from now()) * 1000)::bigint as now from ledger_lock_wallet(${accountId})`
@@ -206,6 +176,10 @@ export function ledgerStore({ sql }: Pick<Database, 'sql'>): LedgerStore {
         }
         return due.filter(({ amountNano }) => amountNano > 0n).length
       }),
+    /**
+     * Makes what holds the entries of the next months, and of whatever others there are entries; returns how many months
+     * were missing.
+     */
     makePartitions: () =>
       unhurried(async tx => {
         const [row] = await tx<
@@ -304,7 +278,7 @@ export async function postEntry(sql: RawSql, posting: Posting): Promise<Posted> 
   return { entryId: row.entry_id, posted: row.posted, balanceNano: row.balance }
 }
 
-/** Stores redeem codes by their hashes, by the pool or as a part of a transaction. */
+/** Stores redeem codes by their hashes, as a part of a transaction. */
 export async function createCodes(
   sql: RawSql,
   hashes: readonly Uint8Array[],

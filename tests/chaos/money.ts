@@ -6,7 +6,7 @@ import type { ServerProcess } from '#tests/support/gateway/serve-process.ts'
 import { type PacedUpstream, pacedUpstream } from '#tests/support/upstreams/paced-upstream.ts'
 import { until } from '#tests/support/upstreams/upstream.ts'
 import { runStore } from '@/exchange/idempotency/store.ts'
-import { ledgerStore, postEntry } from '@/ledger/store.ts'
+import { createCodes, ledgerStore, postEntry } from '@/ledger/store.ts'
 
 /** 2 per million tokens of output, in nano. */
 const TOKEN_NANO = 2_000n
@@ -101,7 +101,7 @@ function startLoad(fleet: Fleet, payers: readonly Payer[]) {
   )
   const store = ledgerStore(fleet.database)
   const codes = Array.from({ length: 10 }, () => crypto.getRandomValues(new Uint8Array(32)))
-  const money = store.createCodes(codes, CODE).then(() =>
+  const money = createCodes(fleet.database.sql, codes, CODE).then(() =>
     keepOn(async round => {
       const { accountId } = payers[round % payers.length] ?? { accountId: 0 }
       const idempotency = { scope: 'stripe', key: `cs_${round}` } as const

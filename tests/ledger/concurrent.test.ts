@@ -4,7 +4,7 @@ import { connect } from '@/db/connect.ts'
 import { sqlErrorOf } from '@/db/sql-error.ts'
 import { Refusal } from '@/errors/refusal.ts'
 import { audit } from '@/ledger/audit.ts'
-import { ledgerStore, OWNER_GONE } from '@/ledger/store.ts'
+import { createCodes, ledgerStore, OWNER_GONE } from '@/ledger/store.ts'
 import { costOf, holdOf, ledgerFixture, newId, type Payer, random, taken } from './fixture.ts'
 
 /**
@@ -60,7 +60,7 @@ test.each([1, 2, 3])(
     const owners = [newId(), newId(), newId()]
     for (const owner of owners) await store.register(owner, 'test')
     const codes = [random(32), random(32), random(32)]
-    await store.createCodes(codes, { amountNano: CODE, uses: 2 })
+    await createCodes(sql, codes, { amountNano: CODE, uses: 2 })
     const before = await balances()
     const began = new Date().toISOString()
     const moved = new Map(accountIds.map(id => [id, 0n]))

@@ -10,7 +10,7 @@ import { type Clock, systemClock } from '@/clock/clock.ts'
 import { connect } from '@/db/connect.ts'
 import { type Ledger, type LedgerOptions, openLedger } from '@/ledger/ledger.ts'
 import { hashCode, mintCode } from '@/ledger/redeem-code.ts'
-import { type LedgerStore, ledgerStore } from '@/ledger/store.ts'
+import { createCodes, type LedgerStore, ledgerStore } from '@/ledger/store.ts'
 import type { HoldRequest, HoldResult, Redeemed, Settlement, SettleResult } from '@/ledger/types.ts'
 import { createLog } from '@/telemetry/log.ts'
 
@@ -81,7 +81,7 @@ export async function ledgerFixture(): Promise<LedgerFixture> {
     },
     async codes(terms, count = 1) {
       const codes = Array.from({ length: count }, mintCode)
-      await store.createCodes(codes.map(hashCode), terms)
+      await createCodes(database.sql, codes.map(hashCode), terms)
       return codes
     },
     redeem: (typedCode, accountId) => store.redeem(newId(), hashCode(typedCode), accountId),

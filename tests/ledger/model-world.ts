@@ -1,5 +1,5 @@
 import type { Database } from '@/db/connect.ts'
-import { ledgerStore } from '@/ledger/store.ts'
+import { createCodes, ledgerStore } from '@/ledger/store.ts'
 import { newId, random } from './fixture.ts'
 import { type Model, newModel, type Real } from './model.ts'
 
@@ -68,10 +68,9 @@ async function makeKeys({ sql }: Database, accountIds: readonly number[]): Promi
 
 async function makeCodes(database: Database): Promise<Uint8Array[]> {
   const hashes = Array.from({ length: AT_ONCE * 2 }, () => random(32))
-  const store = ledgerStore(database)
   for (const uses of [1, 2]) {
     const some = hashes.filter((_, index) => index % 2 === uses - 1)
-    await store.createCodes(some, { amountNano: CODE, uses })
+    await createCodes(database.sql, some, { amountNano: CODE, uses })
   }
   return hashes
 }

@@ -355,7 +355,10 @@ test('what a gateway with a wrong clock wrote gets its months, and stays what it
       await stray.store.post({ id, accountId: payer.accountId, kind: 'promo', amountNano: 20n, expiresAt })
     }
     const books = () =>
-      Promise.all([database.sql`select * from entry order by seq`, stray.store.grants(payer.accountId)])
+      Promise.all([
+        database.sql`select * from entry order by seq`,
+        stray.store.expiringCredit(payer.accountId),
+      ])
     const before = await books()
     expect(await database.sql`select from entry_default`).toHaveLength(3)
     expect(await stray.store.makePartitions()).toBe(2)
