@@ -22,7 +22,7 @@ const REFUSED_AT_ONCE = 500
 const NOTHING_CHARGED = { chargedNano: 0n, overrunNano: 0n, availableNano: undefined }
 
 /** What exchanges ask of the database, gathered into batches; what is late there is decided here. */
-interface LedgerBatches {
+export interface LedgerBatches {
   /** A hold that is late is refused, and freed in case that it was committed all the same. */
   holds: BatchWriter<HoldRequest | ExtendRequest, HoldResult>
   /** A settlement that is late goes to the journal. */
@@ -37,10 +37,11 @@ interface LedgerBatches {
   close(): Promise<void>
 }
 
-/** Where batches are written, and where they wait while the database is away. */
-interface BatchOptions {
+/** What the work of one process's ledger is done with. */
+export interface LedgerParts {
   pool: LedgerPool
   presence: Presence
+  /** Where charges wait while the database is away; undefined: in memory alone. */
   spill: Spill | undefined
   clock: Clock
   log: Log
@@ -48,8 +49,8 @@ interface BatchOptions {
 }
 
 /** Begins to gather; nothing is written before somebody asks. */
-export function openBatches(options: BatchOptions): LedgerBatches {
-  const { pool, presence, spill, clock, log, timings } = options
+export function openBatches(parts: LedgerParts): LedgerBatches {
+  const { pool, presence, spill, clock, log, timings } = parts
   let closing = false
 
   const settles = new BatchWriter<Settlement, SettleResult>({

@@ -107,6 +107,7 @@ export interface LedgerOptions {
 export async function openLedger(options: LedgerOptions): Promise<Ledger> {
   const { clock, log, databaseUrl } = options
   const timings = { ...TIMINGS, ...options.timings }
+  // Closed from the last to the first, also where a later one cannot be opened.
   await using opened = new AsyncDisposableStack()
   const pool = openPool(databaseUrl, timings, clock, options.onConnectionsLost)
   opened.defer(() => pool.close())
@@ -118,8 +119,10 @@ export async function openLedger(options: LedgerOptions): Promise<Ledger> {
       ? undefined
       : await openSpill(options.journalDirectory, presence.owner(), log)
   opened.defer(() => spill?.close())
+  opened.defer(() => presence.leave().catch(err => log.warn({ err }, 'the ledger left without saying so')))
   const shared = { pool, presence, spill, clock, log, timings }
   const { holds, settles, ...batches } = openBatches(shared)
+  opened.defer(() => batches.close())
   const running = new RunningHolds()
   const onStop = (stop: Stop) => options.onStop?.(stop)
   const adoption = new Adoption(async signal => {
@@ -127,6 +130,7 @@ export async function openLedger(options: LedgerOptions): Promise<Ledger> {
     await options.onAdopted?.(signal)
   })
   const upkeep = new Upkeep({ ...shared, ...batches, databaseUrl, running, adoption, onStop })
+  opened.defer(() => upkeep.stop())
   let closing = false
 
   async function settle(settlement: Settlement): Promise<SettleResult> {
@@ -172,7 +176,7 @@ export async function openLedger(options: LedgerOptions): Promise<Ledger> {
   adopted.catch(err => log.error({ err }, 'what dead processes left could not be taken in'))
   await within(timings.adoptionPatienceMs, adopted, clock)
   upkeep.start()
-  opened.move()
+  const parts = opened.move()
 
   return {
     async hold(request) {
@@ -204,13 +208,9 @@ export async function openLedger(options: LedgerOptions): Promise<Ledger> {
     beat: () => upkeep.beat(),
     maintain: () => upkeep.maintain(),
     inspect: () => upkeep.inspect(),
-    async close() {
+    close() {
       closing = true
-      await upkeep.stop()
-      await batches.close()
-      await presence.leave().catch(error => log.warn({ err: error }, 'the ledger left without saying so'))
-      await spill?.close()
-      await pool.close()
+      return parts.disposeAsync()
     },
   }
 }

@@ -1,34 +1,18 @@
-import type { Clock } from '@/clock/clock.ts'
 import { regularly } from '@/clock/regularly.ts'
-import type { SettleAll, Spill } from '@/ledger/spill/spill.ts'
-import type { Log } from '@/telemetry/log.ts'
 import type { Adoption } from './adoption.ts'
 import { auditInTurn, type LastAudit } from './audit.ts'
-import { voidOf } from './batches.ts'
-import type { LedgerPool } from './pool.ts'
-import type { Presence } from './presence.ts'
+import { type LedgerBatches, type LedgerParts, voidOf } from './batches.ts'
 import { reap } from './reaper.ts'
 import type { RunningHolds } from './running.ts'
-import type { LedgerTimings } from './timings.ts'
-import type { Settlement, Stop } from './types.ts'
+import type { Stop } from './types.ts'
 
 const ACCOUNTS_AT_ONCE = 1_000
 
 /** What the ledger's regular work is done with. */
-interface UpkeepOptions {
+interface UpkeepOptions extends LedgerParts, Pick<LedgerBatches, 'settle' | 'settleAll' | 'settleRefused'> {
   databaseUrl: string
-  pool: LedgerPool
-  presence: Presence
-  spill: Spill | undefined
   running: RunningHolds
-  settle(settlement: Settlement): Promise<unknown>
-  settleAll: SettleAll
-  /** Tries once more what the database refused. */
-  settleRefused(): Promise<void>
   adoption: Adoption
-  clock: Clock
-  log: Log
-  timings: LedgerTimings
   onStop: (stop: Stop) => void
 }
 
