@@ -345,13 +345,17 @@ class ChunkEncoder implements StreamEncoder {
     if (travelsOnCall(thought)) block.of.thoughts.push(thought)
     const carried = carriedSignature(thought, thoughts)
     const { held } = block.of
-    if (thoughts !== 'shown') {
-      // What thoughts before this text left to it is its own, though none of it is written.
-      if (typeof held === 'object' && !held.thought && !held.isOver)
-        held.signature ??= signatureValue(block.of.pending)
-      block.of.pending = carried
-      if (carried !== undefined && typeof held === 'object') held.isOver = true
-    } else if (typeof held === 'object' && held.thought) held.signature = signatureValue(carried)
+    if (thoughts === 'shown') {
+      // As in a whole answer: between a signature and its part stands nothing that is signed itself.
+      block.of.pending = undefined
+      if (typeof held === 'object' && held.thought) held.signature = signatureValue(carried)
+      return
+    }
+    // What thoughts before this text left to it is its own, though none of it is written.
+    if (typeof held === 'object' && !held.thought && !held.isOver)
+      held.signature ??= signatureValue(block.of.pending)
+    block.of.pending = carried
+    if (carried !== undefined && typeof held === 'object') held.isOver = true
   }
 
   #endCall(index: number, signature: Signature | undefined, emit: Emit): void {

@@ -61,6 +61,10 @@ const ANSWERS: [string, Part[]][] = [
     'a redacted thought, then one that is shown',
     [thought('', signed('A'), true), thought('2', signed('B')), textPart('Well'), call('a')],
   ],
+  [
+    'a thought that was not shown, then one that is',
+    [thought('', signed('A')), thought('2', signed('B')), call('a')],
+  ],
   ['a thought that was not shown', [thought('', signed('EqQB')), call('a')]],
   ['a thought whose signature holds it', [thought('Sum.', signed('gAAA', 'openai-responses')), call('a')]],
 ]
