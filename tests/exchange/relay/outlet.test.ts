@@ -115,6 +115,18 @@ test('what is stopped before its first attempt, or between two, has none', async
   expect(signal.reason).toBe(revoked)
 })
 
+test('an attempt that failed ends nothing of the one after it, which has its own time', async () => {
+  const clock = manualClock()
+  const { outlet, pipe } = way({ clock })
+  const failed = fedStream()
+  failed.close()
+  await expect(pipe(failed.stream)).rejects.toThrow()
+  const { signal } = outlet.beginAttempt()
+  clock.advance(100_000)
+  outlet.tick(clock.elapsed())
+  expect(signal.aborted).toBe(false)
+})
+
 describe('an upstream that goes on behind the end of its answer', () => {
   /** So many seconds of an upstream that sends this once a second; the caller reads all of it. */
   async function goOn(
