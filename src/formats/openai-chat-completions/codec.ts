@@ -62,7 +62,7 @@ export const openaiChatCompletions: Codec = {
     logprobs: 'logprobs',
     candidates: 'n',
     modalities: 'modalities',
-    user: ['user', 'safety_identifier'],
+    user: ['safety_identifier', 'user'],
     metadata: 'metadata',
     promptCacheKey: 'prompt_cache_key',
     serviceTier: 'service_tier',

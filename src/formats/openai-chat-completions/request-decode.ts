@@ -1,6 +1,6 @@
 import type { Call } from '@/formats/codec.ts'
 import { assertShape, invalidRequest } from '@/formats/invalid.ts'
-import { sharedHints } from '@/formats/openai/shared-fields.ts'
+import { endUser, olderUser, sharedHints } from '@/formats/openai/shared-fields.ts'
 import { schemaOutput } from '@/formats/output-format.ts'
 import {
   EFFORTS,
@@ -61,7 +61,7 @@ export function decodeRequest(body: JsonObject, call: Call): GenerationRequest {
     logprobs: body['logprobs'] === true ? { top: asNumber(body['top_logprobs']) } : undefined,
     candidates: asNumber(body['n']),
     modalities: asArray(body['modalities']).flatMap(kind => asWord(MODALITIES, kind) ?? []),
-    user: asNonEmpty(asString(body['user']) ?? body['safety_identifier']),
+    user: endUser(body),
     metadata: decodeMetadata(asObject(body['metadata'])),
     promptCacheKey: asNonEmpty(body['prompt_cache_key']),
     serviceTier: asString(body['service_tier']),
@@ -133,12 +133,12 @@ const KNOWN_FIELDS: ReadonlySet<string> = new Set([
   ...['functions', 'function_call', 'response_format', 'verbosity', 'reasoning_effort', 'reasoning'],
   ...['max_tokens', 'max_completion_tokens', 'temperature', 'top_p', 'top_k', 'stop', 'seed'],
   ...['presence_penalty', 'frequency_penalty', 'logit_bias', 'logprobs', 'top_logprobs', 'n', 'modalities'],
-  ...['user', 'metadata', 'prompt_cache_key', 'service_tier', 'store', 'web_search_options'],
+  ...['safety_identifier', 'metadata', 'prompt_cache_key', 'service_tier', 'store', 'web_search_options'],
 ])
 
 function decodeExtensions(body: JsonObject): GenerationRequest['extensions'] {
   const unknown = Object.entries(body).filter(
-    ([name, value]) => value !== null && !isKnown(name, value, body) && !isUserName(name, body),
+    ([name, value]) => value !== null && !isKnown(name, value, body),
   )
   return {
     ...(unknown.length > 0 && { [FORMAT]: Object.fromEntries(unknown) }),
@@ -151,10 +151,6 @@ function isKnown(name: string, value: JsonValue | undefined, body: JsonObject): 
   if (name === 'reasoning_effort') return asWord(EFFORTS, value) !== undefined
   if (name === 'verbosity') return asWord(VERBOSITIES, value) !== undefined
   if (name === 'thinking') return thinkingSwitch(body) !== undefined
+  if (name === 'user') return olderUser(body) === undefined
   return KNOWN_FIELDS.has(name)
-}
-
-/** `safety_identifier` is the newer name of `user`, and says the same where `user` is not given. */
-function isUserName(name: string, body: JsonObject): boolean {
-  return name === 'safety_identifier' && asString(body['user']) === undefined
 }

@@ -2,7 +2,7 @@ import type { EncodedRequest, Target } from '@/formats/codec.ts'
 import { nearestEffort, wantedEffort } from '@/formats/effort.ts'
 import { unsayable } from '@/formats/invalid.ts'
 import { withObjectOutput } from '@/formats/openai/object-output.ts'
-import { fitKey, isSharedHint } from '@/formats/openai/shared-fields.ts'
+import { fitKey, isSharedHint, userFields } from '@/formats/openai/shared-fields.ts'
 import { schemaName } from '@/formats/output-format.ts'
 import { fitLimit } from '@/formats/output-limit.ts'
 import { onlyAllowed } from '@/formats/tools/allowed.ts'
@@ -48,6 +48,7 @@ export function encodeRequest(full: GenerationRequest, target: Target): EncodedR
   rest satisfies Record<string, never>
   const emulatedStop = rules.refuses('stop') ? stop : []
   const encodedTools = encodeTools(tools, rules)
+  const own = ownExtensions(extensions, rules)
   const body: JsonObject = {
     model: target.model,
     messages: encodeMessages(instructions, turns, rules),
@@ -71,13 +72,12 @@ export function encodeRequest(full: GenerationRequest, target: Target): EncodedR
     ...encodeLogprobs(rules.take('logprobs', logprobs)),
     n: candidates === 1 ? undefined : rules.take('candidates', candidates),
     ...encodeModalities(modalities, extensions[FORMAT]?.['audio'], stream),
-    user: rules.take('user', fitKey(user)),
+    ...userFields(rules.take('user', user), own?.['user']),
     metadata: rules.take('metadata', metadata),
     prompt_cache_key: rules.take('promptCacheKey', fitKey(promptCacheKey)),
     service_tier: rules.take('serviceTier', encodeTier(serviceTier)),
     store: encodeStore(store, rules),
   }
-  const own = ownExtensions(extensions, rules)
   return {
     // What only this format has a word for stands in for what says nothing, in the same place.
     body: present({ ...body, ...own, ...present({ ...body }) }),

@@ -3,7 +3,7 @@ import { Type } from '@sinclair/typebox/type'
 import { GatewayError } from '@/errors/gateway-error.ts'
 import type { Call } from '@/formats/codec.ts'
 import { assertShape, invalidRequest, unsupported } from '@/formats/invalid.ts'
-import { sharedHints } from '@/formats/openai/shared-fields.ts'
+import { endUser, olderUser, sharedHints } from '@/formats/openai/shared-fields.ts'
 import { schemaOutput } from '@/formats/output-format.ts'
 import { textPart } from '@/generation/part.ts'
 import {
@@ -97,7 +97,7 @@ export function decodeRequest(body: JsonObject, call: Call): GenerationRequest {
     logprobs: decodeLogprobs(body),
     candidates: undefined,
     modalities: [],
-    user: asNonEmpty(asString(body['safety_identifier']) ?? body['user']),
+    user: endUser(body),
     metadata: decodeMetadata(body),
     promptCacheKey: asNonEmpty(body['prompt_cache_key']),
     serviceTier: asString(body['service_tier']),
@@ -241,5 +241,7 @@ function decodeExtensions(body: JsonObject): JsonObject {
   }
   const include = asArray(body['include']).filter(entry => entry !== ENCRYPTED && entry !== LOGPROBS)
   if (include.length > 0) extensions.push(['include', include])
+  const older = olderUser(body)
+  if (older !== undefined) extensions.push(['user', older])
   return Object.fromEntries(extensions)
 }

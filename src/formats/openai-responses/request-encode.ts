@@ -4,7 +4,7 @@ import { nestExtensions } from '@/formats/extensions.ts'
 import { refuseSeveral, unsayable } from '@/formats/invalid.ts'
 import { Losses } from '@/formats/losses.ts'
 import { withObjectOutput } from '@/formats/openai/object-output.ts'
-import { fitKey } from '@/formats/openai/shared-fields.ts'
+import { fitKey, userFields } from '@/formats/openai/shared-fields.ts'
 import { schemaName } from '@/formats/output-format.ts'
 import { fitLimit } from '@/formats/output-limit.ts'
 import { loseWordless, type RareField } from '@/formats/wordless.ts'
@@ -42,7 +42,7 @@ export function encodeRequest(asked: GenerationRequest, target: Target): Encoded
     max_output_tokens: encodeLimit(request.maxOutputTokens, target, losses),
     ...sampling.fields,
     metadata: request.metadata,
-    user: fitKey(request.user),
+    ...userFields(request.user, own['user']),
     prompt_cache_key: fitKey(request.promptCacheKey),
     service_tier: encodeTier(request.serviceTier, losses),
     include: encodeInclude(include, isThinking, sampling.logprobs),

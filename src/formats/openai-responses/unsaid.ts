@@ -203,11 +203,9 @@ export function unsaidFields(body: JsonObject): string[] {
     schema: true,
     strict: 'boolean',
   })
-  const { user, safety_identifier: person } = body
   return [
     ...unreadInside(body, INSIDE),
     ...unreadInside(asObject(body['text']), { format, verbosity: oneOf(...VERBOSITIES) }, 'text'),
     ...unreadInside(asObject(body['reasoning']), { summary, generate_summary: summary }, 'reasoning'),
-    ...(typeof user === 'string' && typeof person === 'string' && user !== person ? ['user'] : []),
   ]
 }

@@ -1,28 +1,52 @@
 import type { Format } from '@/generation/format.ts'
-import { asObject, type JsonObject } from '@/json/json.ts'
+import { asNonEmpty, asObject, type JsonObject, present } from '@/json/json.ts'
 
-const HINTS = ['prompt_cache_retention', 'prompt_cache_options'] as const
+const HINTS = ['prompt_cache_retention', 'prompt_cache_options', 'user'] as const
 
 /** What of `prompt_cache_options` both formats have; the rest names answers that only Responses keeps. */
 const OPTIONS: ReadonlySet<string> = new Set(['mode', 'ttl'])
 
-/** A hint that OpenAI spells alike in both of its formats, and no other vendor has. */
+/** A hint that OpenAI spells alike in both of its formats, and no other vendor has beside what it is told anyway. */
 export function isSharedHint(name: string): boolean {
   return HINTS.some(hint => hint === name)
 }
 
 /** The hints of a request, for the format that it is not in. */
-export function sharedHints(body: JsonObject, other: Format): Partial<Record<Format, JsonObject>> {
-  const said = HINTS.filter(name => (body[name] ?? null) !== null && isShared(name, body))
+export function sharedHints(
+  body: JsonObject,
+  other: 'openai-chat-completions' | 'openai-responses',
+): Partial<Record<Format, JsonObject>> {
+  const said = HINTS.filter(name => (body[name] ?? null) !== null && isShared(name, body, other))
   return said.length === 0 ? {} : { [other]: Object.fromEntries(said.map(name => [name, body[name]])) }
 }
 
-function isShared(name: string, body: JsonObject): boolean {
-  const options = name === 'prompt_cache_options' ? asObject(body[name]) : {}
+function isShared(name: (typeof HINTS)[number], body: JsonObject, other: Format): boolean {
+  if (name === 'user') return olderUser(body) !== undefined
+  if (name === 'prompt_cache_retention') return true
+  const options = asObject(body[name])
+  // Chat has one lifetime for a whole prompt: https://developers.openai.com/api/docs/guides/prompt-caching
+  if (other === 'openai-chat-completions' && (options?.['ttl'] ?? '30m') !== '30m') return false
   return options !== undefined && Object.keys(options).every(key => OPTIONS.has(key))
 }
 
-/** The longest that `user` and `prompt_cache_key` may be. */
+/** Who the end user is. `safety_identifier` is the newer name of `user`, and says the same where that is not given. */
+export function endUser({ safety_identifier: newer, user }: JsonObject): string | undefined {
+  return asNonEmpty(newer) ?? asNonEmpty(user)
+}
+
+/** What `user` says where that is another than the end user. */
+export function olderUser(body: JsonObject): string | undefined {
+  const user = asNonEmpty(body['user'])
+  return user === endUser(body) ? undefined : user
+}
+
+/** The end user as both formats write it, and what only they were told under the older name. */
+export function userFields(user: string | undefined, older: JsonObject[string]): JsonObject {
+  if (typeof older !== 'string') return present({ user: fitKey(user) })
+  return present({ user: fitKey(older), safety_identifier: fitKey(user) })
+}
+
+/** The longest that `user`, `safety_identifier` and `prompt_cache_key` may be. */
 const MAX_KEY = 64
 
 /** A key that OpenAI would refuse for its length keeps its one use as a hash: being the same for the same caller. */

@@ -430,5 +430,6 @@ test('every other field finds its neutral name', () => {
     include: ['web_search_call.action.sources'],
     max_tool_calls: 3,
     truncation: 'auto',
+    user: 'u',
   })
 })

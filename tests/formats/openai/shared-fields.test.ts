@@ -6,7 +6,7 @@ import { CODECS } from '@/formats/registry.ts'
 import type { Format } from '@/generation/format.ts'
 import type { JsonObject } from '@/json/json.ts'
 
-const HINTS = { prompt_cache_retention: '24h', prompt_cache_options: { mode: 'explicit', ttl: '12h' } }
+const HINTS = { prompt_cache_retention: '24h', prompt_cache_options: { mode: 'explicit', ttl: '30m' } }
 const CALLERS = {
   'openai-chat-completions': { messages: [{ role: 'user', content: 'hi' }] },
   'openai-responses': { input: 'hi' },
@@ -48,5 +48,52 @@ describe("OpenAI's hints on its prompt cache", () => {
     const { written, losses } = sent('openai-responses', 'openai-chat-completions', options)
     expect(losses).toEqual(['prompt_cache_options'])
     expect(Object.keys(written)).not.toContain('prompt_cache_options')
+  })
+
+  test('are a loss where they ask for a lifetime that Chat has for no whole prompt', () => {
+    const options = { prompt_cache_options: { mode: 'explicit', ttl: '12h' } }
+    const { written, losses } = sent('openai-responses', 'openai-chat-completions', options)
+    expect(losses).toEqual(['prompt_cache_options'])
+    expect(Object.keys(written)).not.toContain('prompt_cache_options')
+    expect(sent('openai-chat-completions', 'openai-responses', options)).toMatchObject({
+      written: options,
+      losses: [],
+    })
+  })
+})
+
+describe("who OpenAI's callers say the end user is", () => {
+  const both = { safety_identifier: 'person', user: 'session' }
+
+  test.each([
+    ['openai-chat-completions', 'openai-responses'],
+    ['openai-responses', 'openai-chat-completions'],
+  ] as const)('goes from %s to %s in both words, where they say two things', (from, to) => {
+    expect(sent(from, to, both)).toMatchObject({ written: both, losses: [] })
+    expect(sent(from, to, { safety_identifier: 'one', user: 'one' })).toMatchObject({
+      written: { user: 'one' },
+      losses: [],
+    })
+    const long = sent(from, to, { safety_identifier: 'p'.repeat(65), user: 's'.repeat(65) }).written
+    expect([long['safety_identifier'], long['user']]).toEqual([
+      expect.stringMatching(/^[0-9a-f]{64}$/),
+      expect.stringMatching(/^[0-9a-f]{64}$/),
+    ])
+  })
+
+  test.each(['openai-chat-completions', 'openai-responses'] as const)(
+    'is to others the newer word of %s, and the older one is a loss',
+    from => {
+      const { written, losses } = sent(from, 'anthropic-messages', both)
+      expect([written['metadata'], losses]).toEqual([{ user_id: 'person' }, ['user']])
+      const empty = sent(from, 'anthropic-messages', { safety_identifier: '', user: 'session' })
+      expect([empty.written['metadata'], empty.losses]).toEqual([{ user_id: 'session' }, []])
+    },
+  )
+
+  test('is one word at vendors of Chat that are not OpenAI', () => {
+    const { written, losses } = sent('openai-responses', 'openai-chat-completions', both, 'groq.com')
+    expect([written['user'], losses]).toEqual(['person', ['user']])
+    expect(Object.keys(written)).not.toContain('safety_identifier')
   })
 })
