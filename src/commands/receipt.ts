@@ -1,4 +1,4 @@
-import { endStateOf, exactly, lineRow, loadReceipt, type Receipt } from '@/console/requests/receipt.ts'
+import { lineRow, loadReceipt, type Receipt, receiptFacts } from '@/console/requests/receipt.ts'
 import { Refusal } from '@/errors/refusal.ts'
 import type { JsonObject } from '@/json/json.ts'
 import { formatMoney } from '@/pricing/money.ts'
@@ -28,36 +28,12 @@ function readRequestId(text: string): string {
   throw new UsageError(`REQUEST_ID is "${text}" but must be an id as x-request-id shows it`)
 }
 
-/** Request, tokens, prices and charges as `--json` shows them. */
+/** Request, prices and charges as `--json` shows them. */
 function rowOf(id: string, receipt: Receipt) {
-  const { accountId, exchange, heldNano, movements, lines } = receipt
-  const total = movements.reduce((sum, { amountNano }) => sum - amountNano, 0n)
   return {
-    request_id: id,
-    account_id: accountId,
-    key_id: exchange?.keyId ?? null,
-    model: exchange?.model ?? null,
-    channel: exchange?.channel ?? null,
-    surface: exchange?.surface ?? null,
-    streamed: exchange?.streamed ?? null,
-    started_at: exchange?.startedAt.toISOString() ?? null,
-    total_ms: exchange?.totalMs ?? null,
-    status: exchange?.status ?? null,
-    end_state: endStateOf(receipt),
-    usage_source: exchange?.usageSource ?? null,
-    price_version: exchange?.priceVersion?.toString() ?? null,
-    service_tier: exchange?.serviceTier ?? null,
-    lines: lines?.map(lineRow) ?? null,
-    exact_cost:
-      exchange?.costPico === null || exchange === undefined ? null : exactly(BigInt(exchange.costPico)),
-    cost: exchange?.costNano === null || exchange === undefined ? null : formatMoney(exchange.costNano),
-    set_aside: formatMoney(heldNano ?? 0n),
-    charges: movements.map(({ kind, amountNano, at }) => ({
-      kind,
-      amount: formatMoney(-amountNano),
-      at: at.toISOString(),
-    })),
-    charged: formatMoney(total),
+    ...receiptFacts(id, receipt),
+    lines: receipt.lines?.map(lineRow) ?? null,
+    set_aside: formatMoney(receipt.heldNano ?? 0n),
   } satisfies JsonObject
 }
 

@@ -38,44 +38,54 @@ async function ratesOf(db: Database, { exchange }: StoredReceipt): Promise<Rates
   return rates && ratesIn(rates, exchange.serviceTier ?? undefined)
 }
 
-/** Request, tokens, prices and charges as the console shows them. */
-export function receiptRow(
-  id: string,
-  receipt: Receipt,
-  shown: { keyName: string | null; channel: boolean },
-): ReceiptRow {
-  const { exchange, movements, heldNano } = receipt
+/** Request, prices and charges, as the command line and the console show them. */
+export function receiptFacts(id: string, receipt: Receipt) {
+  const { exchange, movements } = receipt
   return {
     request_id: id,
     account_id: receipt.accountId,
     key_id: exchange?.keyId ?? null,
-    key_name: shown.keyName,
     model: exchange?.model ?? null,
-    channel: shown.channel ? (exchange?.channel ?? null) : null,
+    channel: exchange?.channel ?? null,
     surface: exchange?.surface ?? null,
     streamed: exchange?.streamed ?? null,
+    started_at: exchange?.startedAt.toISOString() ?? null,
+    total_ms: exchange?.totalMs ?? null,
     status: exchange?.status ?? null,
     end_state: endStateOf(receipt),
-    error_code: exchange?.errorCode ?? null,
-    started_at: exchange?.startedAt.toISOString() ?? null,
-    first_byte_ms: exchange?.firstByteMs ?? null,
-    total_ms: exchange?.totalMs ?? null,
-    attempts: exchange?.attempts ?? null,
-    losses: [...(exchange?.losses ?? [])],
-    tokens: tokensOf(receipt),
     usage_source: exchange?.usageSource ?? null,
-    service_tier: exchange?.serviceTier ?? null,
     price_version: exchange?.priceVersion?.toString() ?? null,
-    lines: receipt.lines?.map(lineRow) ?? [],
+    service_tier: exchange?.serviceTier ?? null,
     exact_cost: shownOr(exchange?.costPico, pico => exactly(BigInt(pico))),
     cost: shownOr(exchange?.costNano, formatMoney),
-    held: formatMoney(heldNano ?? 0n),
     charges: movements.map(({ kind, amountNano, at }) => ({
       kind,
       amount: formatMoney(-amountNano),
       at: at.toISOString(),
     })),
     charged: formatMoney(movements.reduce((sum, { amountNano }) => sum - amountNano, 0n)),
+  }
+}
+
+/** The same with its tokens, as the console shows it. */
+export function receiptRow(
+  id: string,
+  receipt: Receipt,
+  shown: { keyName: string | null; channel: boolean },
+): ReceiptRow {
+  const { exchange, heldNano } = receipt
+  const facts = receiptFacts(id, receipt)
+  return {
+    ...facts,
+    key_name: shown.keyName,
+    channel: shown.channel ? facts.channel : null,
+    error_code: exchange?.errorCode ?? null,
+    first_byte_ms: exchange?.firstByteMs ?? null,
+    attempts: exchange?.attempts ?? null,
+    losses: [...(exchange?.losses ?? [])],
+    tokens: tokensOf(receipt),
+    lines: receipt.lines?.map(lineRow) ?? [],
+    held: formatMoney(heldNano ?? 0n),
   }
 }
 
@@ -98,7 +108,7 @@ function tokensOf({ exchange }: Receipt): ReceiptRow['tokens'] {
 }
 
 /** `running`, or `expired` when its process died in the middle, where no end is stored. */
-export function endStateOf({ exchange, heldNano }: Receipt): EndState | 'running' | 'expired' {
+function endStateOf({ exchange, heldNano }: Receipt): EndState | 'running' | 'expired' {
   return exchange?.endState ?? (heldNano === undefined ? 'expired' : 'running')
 }
 
