@@ -1,8 +1,7 @@
 import definitions from '@/db/definitions.json'
 import { DEFINITIONS } from '@/db/definitions.ts'
-import type { Extras } from '@/generation/extras.ts'
-import type { Rates, TokenRateName } from '@/generation/rates.ts'
-import type { Usage } from '@/generation/usage.ts'
+import { PRICED } from './audit-prices.ts'
+import { FIRST_ID } from './audit-tables.ts'
 
 /**
  * One question to the ledger. Its query gives a row for whatever breaks the rule: `account_id` (or null), `text` for
@@ -22,69 +21,6 @@ export interface Check {
   query: string
 }
 
-/**
- * From which id on checks look at single rows: all, or what came after the last audit and on the day before it, since a
- * row may be stored long after its id was made. A setting of the transaction, so that the planner knows its value, and
- * what is asked every few minutes reads a range of an index and not years.
- */
-export function setFirstId(sinceCheckpoint: boolean): string {
-  return `
-    select set_config('ledger.audited_from', ledger_first_id(coalesce(
-      (select max(audited_at) - interval '1 day' from audit_checkpoint where ${sinceCheckpoint}), to_timestamp(0)))::text, true)`
-}
-
-const FIRST_ID = "current_setting('ledger.audited_from')::uuid"
-
-/**
- * The wallets in question, with what an earlier audit knew of each. A statement that creates a table takes no
- * parameters; both values are ours.
- */
-export function selectAudited(sinceCheckpoint: boolean, accountId: number | undefined): string {
-  return `
-    create temporary table audited on commit drop as
-      select w.account_id, w.credits, w.debits, w.pending, w.seq,
-        coalesce(c.seq, 0) as known_seq, coalesce(c.credits, 0) as known_credits, coalesce(c.debits, 0) as known_debits
-      from wallet w left join audit_checkpoint c on c.account_id = w.account_id and ${sinceCheckpoint}
-      ${accountId === undefined ? '' : `where w.account_id = ${Math.trunc(accountId)}`}`
-}
-
-/**
- * The entries of those wallets that no earlier audit knew. Since a checkpoint those that wallets count, by the index of
- * each account that has some, and those that no wallet counts, by their ids; else all there are, which are not copied.
- */
-export function selectFresh(sinceCheckpoint: boolean): string {
-  if (!sinceCheckpoint) {
-    return `
-      create temporary view fresh as
-        select e.* from entry e join audited a on a.account_id = e.account_id where e.seq > a.known_seq`
-  }
-  return `
-    create temporary table fresh on commit drop as
-      select e.* from audited a cross join lateral (
-        select e.* from entry e where e.account_id = a.account_id and e.seq > a.known_seq offset 0) e
-      where a.seq <> a.known_seq
-      union all
-      select e.* from entry e join audited a on a.account_id = e.account_id
-      where e.id >= ${FIRST_ID} and e.seq > a.known_seq and a.seq = a.known_seq`
-}
-
-/** What the entries of each wallet say, from where the earlier audit ended. */
-export const SELECT_SUMMED = `
-  create temporary table summed on commit drop as
-    select account_id, count(*) as entries, max(seq) as last_seq,
-      coalesce(sum(amount) filter (where amount > 0), 0) as credits,
-      coalesce(-sum(amount) filter (where amount < 0), 0) as debits,
-      count(*) filter (where seq <> due_seq) as gaps,
-      count(*) filter (where balance_after <> balance_before + amount) as breaks,
-      min(seq) filter (where balance_after <> balance_before + amount) as first_break,
-      sum(abs(balance_after - balance_before - amount)) as broken_by
-    from (
-      select e.account_id, e.seq, e.amount, e.balance_after, a.known_seq + row_number() over earlier as due_seq,
-        coalesce(lag(e.balance_after) over earlier, a.known_credits - a.known_debits) as balance_before
-      from fresh e join audited a on a.account_id = e.account_id
-      window earlier as (partition by e.account_id order by e.seq)) e
-    group by account_id`
-
 /** What an entry refers to, as an id; null where it is none: an audit tells what is broken, whatever is. */
 function refersTo(ref: string): string {
   return `case when ${ref} ~* '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' then ${ref}::uuid end`
@@ -103,74 +39,6 @@ function exactMoney(pico: string): string {
 /** What is said of `r`, a refused settlement. */
 const REFUSED_TEXT = `format('request %s of account %s: a charge of %s is refused since %s: %s',
   r.id, r.account_id, ${money('r.cost_nano')}, to_char(r.refused_at at time zone 'UTC', 'YYYY-MM-DD HH24:MI:SS'), r.reason)`
-
-/** All prompt tokens of an exchange `x`, which its tier goes by. */
-const PROMPT = '(x.input_uncached + x.cache_read + x.cache_write5m + x.cache_write1h + x.audio_input)'
-
-/** Tokens of an exchange `x`, and what they are charged at. Typed, as are those below, so that nothing with a price is forgotten here. */
-const TOKENS = {
-  inputUncached: { column: 'input_uncached', rate: 'input' },
-  cacheRead: { column: 'cache_read', rate: 'cached_input' },
-  cacheWrite5m: { column: 'cache_write5m', rate: 'cache_write_5m' },
-  cacheWrite1h: { column: 'cache_write1h', rate: 'cache_write_1h' },
-  audioInput: { column: 'audio_input', rate: 'input_audio' },
-  outputText: { column: 'output_text', rate: 'output' },
-  reasoning: { column: 'reasoning', rate: 'reasoning' },
-  audioOutput: { column: 'audio_output', rate: 'output_audio' },
-} as const satisfies Record<Exclude<keyof Usage, 'serverTools'>, { column: string; rate: TokenRateName }>
-
-/** The rate of each kind of token in declared rates `d.r`: the first of these names that is there. */
-const TOKEN_RATES = {
-  input: ['input'],
-  cached_input: ['cached_input', 'input'],
-  cache_write_5m: ['cache_write_5m', 'input'],
-  cache_write_1h: ['cache_write_1h', 'cache_write_5m', 'input'],
-  output: ['output'],
-  reasoning: ['reasoning', 'output'],
-  input_audio: ['input_audio', 'input'],
-  output_audio: ['output_audio', 'output'],
-} as const satisfies Record<TokenRateName, readonly TokenRateName[]>
-
-/** The other rates in `d.r`, each as columns of rates `p`. */
-const OTHER_RATES = {
-  perRequest: "coalesce((d.r->>'per_request')::numeric, 0) as per_request",
-  perVideoSecond: "coalesce((d.r->>'per_video_second')::numeric, 0) as per_video_second",
-  perAudioSecond: "coalesce((d.r->>'per_audio_second')::numeric, 0) as per_audio_second",
-  perCharacter: "coalesce((d.r->>'per_million_characters')::numeric, 0) as per_character",
-  perImage: `d.r->'per_image' as per_image, coalesce((d.r->'per_image'->>'default')::numeric,
-    (select max(size.rate::numeric) from jsonb_each_text(d.r->'per_image') size(name, rate)), 0) as per_other_image`,
-} as const satisfies Record<Exclude<keyof Rates, 'tokens' | 'tiers' | 'serviceTiers'>, string>
-
-/** What an exchange `x` with extras used beside tokens, by the rates `p`. */
-const EXTRAS = {
-  requests: "coalesce((x.extras->>'requests')::numeric, 1) * p.per_request",
-  videoSeconds: "coalesce((x.extras->>'videoSeconds')::numeric, 0) * p.per_video_second",
-  audioSeconds: "coalesce((x.extras->>'audioSeconds')::numeric, 0) * p.per_audio_second",
-  characters: "coalesce((x.extras->>'characters')::numeric, 0) * p.per_character",
-  images: `coalesce((select sum(made.count::numeric * coalesce((p.per_image->>made.size)::numeric, p.per_other_image))
-    from jsonb_each_text(x.extras->'images') made(size, count)), 0)`,
-} as const satisfies Record<keyof Extras, string>
-
-/** What the tokens of an exchange `x` cost by the rates `p`: with numeric always right, with bigint ten times as fast. */
-function tokensTimesRates(type: 'bigint' | 'numeric'): string {
-  return Object.values(TOKENS)
-    .map(({ column, rate }) => `x.${column}::${type} * p.${rate}`)
-    .join(' + ')
-}
-
-/** What declared rates say of prompts longer than `t.above`. */
-function ofLongPrompts(rates: string): string {
-  return `coalesce((select tier from jsonb_array_elements(${rates}->'tiers') tier
-    where (tier->>'above_input_tokens')::bigint <= t.above order by (tier->>'above_input_tokens')::bigint desc limit 1), '{}')`
-}
-
-function tokenRates(): string {
-  return Object.entries(TOKEN_RATES)
-    .map(
-      ([name, names]) => `coalesce(${names.map(of => `(d.r->>'${of}')::bigint`).join(', ')}, 0) as ${name}`,
-    )
-    .join(', ')
-}
 
 /** What the exact cost of an exchange `x` comes to in nano: a quotient of numeric has some 16 digits, div() is exact. */
 const ROUNDED_UP = 'div(x.cost_pico + 999, 1000)'
@@ -397,38 +265,8 @@ export const CHECKS: readonly Check[] = [
     name: 'receipts',
     title: 'what an exchange cost is what it used times the prices that it names',
     about: 'account',
-    // Written apart from pricing/cost.ts, which it checks. One row of rates for each service tier and each threshold of the
-    // prompt's length, with its fall-backs: what a service tier names comes before what the model says of long prompts.
     query: `
-      with declared as (
-        select v.id as version, s.name as service_tier, t.above,
-          lead(t.above) over (partition by v.id, s.name order by t.above) as below,
-          v.rates || ${ofLongPrompts('v.rates')} || s.rates || ${ofLongPrompts('s.rates')} as r
-        from price_version v cross join lateral (
-          select '' as name, '{}'::jsonb as rates
-          union all
-          select own.key, own.value from jsonb_each(v.rates->'service_tiers') own) s
-        cross join lateral (
-          select -1::bigint as above
-          union
-          select (tier->>'above_input_tokens')::bigint from jsonb_array_elements(
-            coalesce(v.rates->'tiers', '[]') || coalesce(s.rates->'tiers', '[]')) tier) t
-        where v.rates is not null and exists (select from audited)
-      ), rated as materialized (
-        select d.version, d.service_tier, d.above, d.below, d.above >= 0 or d.below is not null as is_tiered,
-          (select max(rate.value::bigint) from jsonb_each_text(d.r) rate where jsonb_typeof(d.r->rate.key) = 'string'
-            and rate.key not like 'per%') as dearest,
-          ${tokenRates()}, ${Object.values(OTHER_RATES).join(', ')}
-        from declared d
-      ), priced as (
-        select x.id, x.account_id, x.price_version, x.service_tier, x.cost_pico,
-          case when greatest(${Object.values(TOKENS).map(({ column }) => `x.${column}`)}) < 1 << 30 and p.dearest < 1 << 29
-            then (${tokensTimesRates('bigint')})::numeric else ${tokensTimesRates('numeric')} end
-          + case when x.extras is null then p.per_request else ${Object.values(EXTRAS).join(' + ')} end as due_pico
-        from exchange x join audited a on a.account_id = x.account_id
-        left join rated p on p.version = x.price_version and p.service_tier = coalesce(x.service_tier, '')
-          and (not p.is_tiered or ${PROMPT} > p.above and (p.below is null or ${PROMPT} <= p.below))
-        where x.id >= ${FIRST_ID} and (x.cost_pico is not null or x.cost_nano is not null))
+      ${PRICED}
       select account_id, div(abs(cost_pico - coalesce(due_pico, 0)) + 999, 1000) as difference,
         case when due_pico is null then format('request %s: there is no price version %s%s', id, price_version, ' of ' || service_tier)
           else format('request %s: cost %s, by price version %s it is %s', id, ${exactMoney('cost_pico')}, price_version, ${exactMoney('due_pico')}) end as text

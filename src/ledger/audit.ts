@@ -2,7 +2,8 @@ import { desc, sql as fragment } from 'drizzle-orm'
 import type { TransactionSql } from 'postgres'
 import { connect, type Database } from '@/db/connect.ts'
 import { auditRun } from '@/db/schema.ts'
-import { CHECKS, type Check, SELECT_SUMMED, selectAudited, selectFresh, setFirstId } from './audit-checks.ts'
+import { CHECKS, type Check } from './audit-checks.ts'
+import { SELECT_SUMMED, selectAudited, selectFresh, setFirstId } from './audit-tables.ts'
 
 /** What an audit looks at: all of the ledger unless said. */
 interface AuditOptions {

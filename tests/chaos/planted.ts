@@ -219,7 +219,7 @@ export const PLANTED: readonly Planted[] = [
   },
   {
     bug: 'the audit takes the tier by the uncached tokens alone',
-    file: 'src/ledger/audit-checks.ts',
+    file: 'src/ledger/audit-prices.ts',
     find: '(x.input_uncached + x.cache_read + x.cache_write5m + x.cache_write1h + x.audio_input)',
     replace: '(x.input_uncached)',
     caughtBy: 'tests/ledger/receipts.test.ts',
@@ -247,7 +247,7 @@ export const PLANTED: readonly Planted[] = [
   },
   {
     bug: 'the audit does not know of service tiers',
-    file: 'src/ledger/audit-checks.ts',
+    file: 'src/ledger/audit-prices.ts',
     find: "p.service_tier = coalesce(x.service_tier, '')",
     replace: "p.service_tier = ''",
     caughtBy: 'tests/exchange/billing/service-tiers.test.ts',
