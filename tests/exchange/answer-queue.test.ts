@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'bun:test'
+import { describe, expect, spyOn, test } from 'bun:test'
 import { connect, createServer } from 'node:net'
 import { manualClock } from '#tests/support/manual-clock.ts'
 import { AnswerQueue } from '@/exchange/answer-queue.ts'
@@ -52,6 +52,18 @@ describe('answers that come at once', () => {
     expect(gone).toHaveLength(100)
     await oneTurn()
     expect(gone).toHaveLength(104)
+  })
+
+  test('keep the loop turning until the last of them has begun, and no longer', async () => {
+    const { gone } = queueOf(10)
+    for (let turn = 0; turn < 4; turn += 1) await oneTurn()
+    expect(gone).toHaveLength(10)
+    const later = spyOn(globalThis, 'setImmediate')
+    await oneTurn()
+    await oneTurn()
+    // These two.
+    expect(later).toHaveBeenCalledTimes(2)
+    later.mockRestore()
   })
 
   test('let sockets be read between them', async () => {
