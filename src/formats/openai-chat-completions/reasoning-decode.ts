@@ -1,6 +1,6 @@
 import { unwrapSignature } from '@/formats/signatures/signature.ts'
 import { type Part, type ReasoningPart, reasoningPart } from '@/generation/part.ts'
-import { asArray, asObject, asObjects, asString, type JsonObject } from '@/json/json.ts'
+import { asArray, asObject, asObjects, asString, type JsonObject, type JsonValue } from '@/json/json.ts'
 import { thinkingText, visibleText } from './reasoning-details.ts'
 import { FORMAT } from './wire.ts'
 
@@ -12,7 +12,7 @@ import { FORMAT } from './wire.ts'
 export function decodeReasoningHistory(message: JsonObject): Part[] {
   const parts: Part[] = []
   const foreign: JsonObject[] = []
-  for (const entry of asObjects(message['reasoning_details'])) {
+  for (const entry of asObjects(message['reasoning_details'] ?? litellmDetails(message))) {
     const part = ownEntry(entry)
     if (part === undefined) foreign.push(entry)
     else parts.push(part)
@@ -23,6 +23,11 @@ export function decodeReasoningHistory(message: JsonObject): Part[] {
   if (text === '') return parts
   if (!parts.some(part => part.type === 'reasoning' && part.texts.length > 0)) addText(parts, text)
   return parts
+}
+
+/** LiteLLM keeps there what OpenAI's answers do not have, and agents that stand on it bring it back so. */
+function litellmDetails(message: JsonObject): JsonValue | undefined {
+  return asObject(message['provider_specific_fields'])?.['reasoning_details']
 }
 
 /** An entry that we wrote, by its wrapped signature. */

@@ -11,7 +11,7 @@ import {
 } from '@/formats/unsaid.ts'
 import { IMAGE_DETAILS } from '@/generation/part.ts'
 import { EFFORTS, MODALITIES, SUMMARIES } from '@/generation/request.ts'
-import { asObject, type JsonObject, type JsonValue } from '@/json/json.ts'
+import { asObject, isJsonObject, type JsonObject, type JsonValue } from '@/json/json.ts'
 import { isEmpty } from './empty.ts'
 import { thinkingSwitch } from './thinking-switch.ts'
 
@@ -59,6 +59,7 @@ const ANSWER: ReadFields = {
   reasoning: 'string',
   reasoning_content: true,
   reasoning_details: true,
+  provider_specific_fields: value => isJsonObject(value) && { reasoning_details: list(true) },
   function_call: CALLED,
   tool_calls: list({
     // The place of a call in its stream says no more than that in the list.

@@ -305,6 +305,38 @@ describe('messages', () => {
     ])
   })
 
+  test('a signature is read where LiteLLM brings it back, and its text is said once', () => {
+    const made = { format: 'anthropic-messages', vendor: 'anthropic', value: 'sig' } as const
+    const entry = {
+      type: 'reasoning.text',
+      text: 't',
+      signature: wrapSignature(made, 'openai-chat-completions'),
+    }
+    const message = {
+      role: 'assistant',
+      content: 'x',
+      reasoning_content: 't',
+      provider_specific_fields: { refusal: null, reasoning_details: [entry] },
+    }
+    const request = decodeRequest({ messages: [message] })
+    expect(request.turns[0]?.parts).toMatchObject([
+      { type: 'reasoning', texts: ['t'], signature: made },
+      { type: 'text', text: 'x' },
+    ])
+    expect(request.unsaid).toEqual([])
+  })
+
+  test('what else stands beside it there is named as lost', () => {
+    const message = {
+      role: 'assistant',
+      content: 'x',
+      provider_specific_fields: { citations: ['c'], reasoning_details: [] },
+    }
+    expect(decodeRequest({ messages: [message] }).unsaid).toEqual([
+      'messages.provider_specific_fields.citations',
+    ])
+  })
+
   test("another vendor's reasoning_details stay together as its signature", () => {
     const details = [
       { type: 'reasoning.text', text: 'a', signature: 's', index: 0 },
