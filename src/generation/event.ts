@@ -59,3 +59,6 @@ export type EventOf<Type extends GenerationEvent['type']> = Extract<GenerationEv
 
 /** Takes what comes next of an answer. */
 export type Emit = (event: GenerationEvent) => void
+
+/** Takes what comes next of it as the caller gets it: whole events of a format. */
+export type EmitText = (text: string) => void

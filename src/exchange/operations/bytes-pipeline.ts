@@ -2,7 +2,7 @@ import type { GatewayError } from '@/errors/gateway-error.ts'
 import { brokenOff } from '@/exchange/attempt/answer-body.ts'
 import { Meter } from '@/exchange/billing/meter.ts'
 import type { UsedUp } from '@/exchange/billing/used-up.ts'
-import type { Emit } from '@/exchange/relay/pipeline.ts'
+import type { EmitBytes } from '@/exchange/relay/pipeline.ts'
 import type { OperationPipeline } from './operation.ts'
 
 /** What is known of an answer that is bytes, such as sound. */
@@ -30,7 +30,7 @@ export class BytesPipeline implements OperationPipeline {
     this.contentType = options.contentType
   }
 
-  push(chunk: Uint8Array, emit: Emit): void {
+  push(chunk: Uint8Array, emit: EmitBytes): void {
     if (chunk.length === 0) return
     this.#bytes += chunk.length
     this.meter.output = true
@@ -39,7 +39,7 @@ export class BytesPipeline implements OperationPipeline {
     emit(chunk)
   }
 
-  end(_emit: Emit, broken = false): void {
+  end(_emit: EmitBytes, broken = false): void {
     const { length } = this.#options
     if (broken || (length !== undefined && this.#bytes < length)) {
       this.meter.cut = true

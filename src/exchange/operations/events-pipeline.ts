@@ -2,7 +2,7 @@ import { GatewayError } from '@/errors/gateway-error.ts'
 import { faultInBody } from '@/exchange/attempt/attempt.ts'
 import { Meter } from '@/exchange/billing/meter.ts'
 import type { UsedUp } from '@/exchange/billing/used-up.ts'
-import type { Emit } from '@/exchange/relay/pipeline.ts'
+import type { EmitBytes } from '@/exchange/relay/pipeline.ts'
 import { runMachine } from '@/generation/machine.ts'
 import { type JsonObject, parseObject } from '@/json/json.ts'
 import { createSseParser } from '@/sse/parser.ts'
@@ -39,11 +39,11 @@ export class EventsPipeline implements OperationPipeline {
     this.#options = options
   }
 
-  push(chunk: Uint8Array, emit: Emit): void {
+  push(chunk: Uint8Array, emit: EmitBytes): void {
     this.#splitter.push(chunk, run => this.#pass(run, emit))
   }
 
-  end(emit: Emit): void {
+  end(emit: EmitBytes): void {
     if (this.meter.error !== undefined) return
     const rest = this.#splitter.rest()
     if (rest.length > 0 && readEvents(rest).length > 0) this.#pass(rest, emit)
@@ -57,7 +57,7 @@ export class EventsPipeline implements OperationPipeline {
     )
   }
 
-  fail(error: GatewayError, emit: Emit): void {
+  fail(error: GatewayError, emit: EmitBytes): void {
     this.meter.error = error
     emit(Buffer.from(this.#options.encodeError(error)))
   }
@@ -67,7 +67,7 @@ export class EventsPipeline implements OperationPipeline {
     return this.meter.output ? this.#options.estimated(this.#bytes) : undefined
   }
 
-  #pass(run: Buffer, emit: Emit): void {
+  #pass(run: Buffer, emit: EmitBytes): void {
     if (this.meter.error !== undefined) return
     if (this.#mayTell(run)) {
       for (const data of readEvents(run)) this.#read(data)

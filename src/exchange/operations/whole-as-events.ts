@@ -2,7 +2,7 @@ import { asGatewayError, type GatewayError } from '@/errors/gateway-error.ts'
 import { AnswerBytes, brokenOff } from '@/exchange/attempt/answer-body.ts'
 import { Meter } from '@/exchange/billing/meter.ts'
 import type { UsedUp } from '@/exchange/billing/used-up.ts'
-import type { Emit } from '@/exchange/relay/pipeline.ts'
+import type { EmitBytes } from '@/exchange/relay/pipeline.ts'
 import type { OperationPipeline } from './operation.ts'
 
 /** How a whole answer is told as events. */
@@ -32,7 +32,7 @@ export class WholeAsEvents implements OperationPipeline {
     this.#answer.add(chunk)
   }
 
-  end(emit: Emit, broken = false): void {
+  end(emit: EmitBytes, broken = false): void {
     try {
       if (broken) throw brokenOff()
       const { events, used } = this.#options.read(this.#answer.whole())
@@ -46,7 +46,7 @@ export class WholeAsEvents implements OperationPipeline {
     }
   }
 
-  fail(error: GatewayError, emit: Emit): void {
+  fail(error: GatewayError, emit: EmitBytes): void {
     this.meter.error = error
     emit(Buffer.from(this.#options.encodeError(error)))
   }

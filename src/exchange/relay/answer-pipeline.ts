@@ -9,7 +9,7 @@ import { createArrayFramer } from '@/formats/gemini-generate-content/json-array.
 import { asArray, isJsonObject } from '@/json/json.ts'
 import { type Count, HubPipeline } from './hub-pipeline.ts'
 import { PassthroughPipeline } from './passthrough-pipeline.ts'
-import type { Emit, Pipeline } from './pipeline.ts'
+import type { EmitBytes, Pipeline } from './pipeline.ts'
 import { eventsOfArray, eventsOfWhole, parseAnswer } from './whole-answer.ts'
 
 const NOTHING: Uint8Array = new Uint8Array(0)
@@ -42,22 +42,22 @@ export class AnswerPipeline implements Pipeline {
     return this.#chosen?.done ?? false
   }
 
-  push(chunk: Uint8Array, emit: Emit): void {
+  push(chunk: Uint8Array, emit: EmitBytes): void {
     if (this.#chosen === undefined) return this.#begin(chunk, emit)
     this.#chosen.push(chunk, emit)
   }
 
-  end(emit: Emit): void {
+  end(emit: EmitBytes): void {
     this.#chosen ??= this.#choose(streaming)
     this.#chosen.end(emit)
   }
 
-  fail(error: GatewayError, emit: Emit): void {
+  fail(error: GatewayError, emit: EmitBytes): void {
     this.#chosen ??= this.#choose(streaming)
     this.#chosen.fail(error, emit)
   }
 
-  #begin(chunk: Uint8Array, emit: Emit): void {
+  #begin(chunk: Uint8Array, emit: EmitBytes): void {
     const form = formOf(chunk)
     if (form === undefined) {
       this.#bom = Buffer.concat([this.#bom, chunk.filter(isOfBom)])
@@ -133,7 +133,7 @@ class WholePipeline implements Pipeline {
     this.#answer.add(chunk)
   }
 
-  end(emit: Emit): void {
+  end(emit: EmitBytes): void {
     const text = new TextDecoder().decode(this.#answer.whole())
     const answer = parseAnswer(text)
     if (isJsonObject(answer)) {
@@ -145,7 +145,7 @@ class WholePipeline implements Pipeline {
     this.#hub.end(emit)
   }
 
-  fail(error: GatewayError, emit: Emit): void {
+  fail(error: GatewayError, emit: EmitBytes): void {
     this.#hub.fail(error, emit)
   }
 }

@@ -17,7 +17,7 @@ import type { SseEvent } from '@/sse/event.ts'
 import { createSseParser, endOfEvent, readEvent } from '@/sse/parser.ts'
 import { eventTooLong, MAX_EVENT_BYTES } from '@/sse/splitter.ts'
 import { isComplete } from './complete-event.ts'
-import type { Emit, Pipeline } from './pipeline.ts'
+import type { EmitBytes, Pipeline } from './pipeline.ts'
 
 /** The machines of one answer, in the order in which its events pass them. */
 interface HubMachines {
@@ -76,7 +76,7 @@ export class HubPipeline implements Pipeline, PlainSink {
   #wholeTier: string | undefined
   /** What is to be written, and to whom. */
   #text = ''
-  #emit: Emit = () => {}
+  #emit: EmitBytes = () => {}
 
   constructor({ decoder, raiser, encoder, framer, count, caller }: HubMachines) {
     this.#decoder = decoder
@@ -93,7 +93,7 @@ export class HubPipeline implements Pipeline, PlainSink {
     return this.#raiser?.done ?? false
   }
 
-  push(chunk: Uint8Array, emit: Emit): void {
+  push(chunk: Uint8Array, emit: EmitBytes): void {
     this.#emit = emit
     const bytes = this.#waiting.length === 0 ? chunk : Buffer.concat([this.#waiting, chunk])
     this.#waiting = NOTHING
@@ -116,7 +116,7 @@ export class HubPipeline implements Pipeline, PlainSink {
     this.#emit(events)
   }
 
-  end(emit: Emit): void {
+  end(emit: EmitBytes): void {
     this.#emit = emit
     if (this.#waiting.length > 0) this.#parse(this.#waiting)
     this.#parser?.end(this.#onLastEvent)
@@ -128,14 +128,14 @@ export class HubPipeline implements Pipeline, PlainSink {
   }
 
   /** For an answer that came whole: all of its events, without bytes to read them from. */
-  endWith(events: Iterable<GenerationEvent>, servedTier: string | undefined, emit: Emit): void {
+  endWith(events: Iterable<GenerationEvent>, servedTier: string | undefined, emit: EmitBytes): void {
     this.#emit = emit
     this.#wholeTier = servedTier
     for (const event of events) this.#onDecoded(event)
     this.#endAnswer()
   }
 
-  fail(error: GatewayError, emit: Emit): void {
+  fail(error: GatewayError, emit: EmitBytes): void {
     this.#emit = emit
     this.#fastPath?.close(this.#raise)
     this.#onRaised({ type: 'error', error })

@@ -5,7 +5,7 @@ import type { Meter } from '@/exchange/billing/meter.ts'
 import { clientClosed } from '@/exchange/interruption.ts'
 import { type CallerOutput, CallerStream, hasRoom, writeTo } from './caller-stream.ts'
 import { drain } from './drain.ts'
-import type { Emit, Pipeline } from './pipeline.ts'
+import type { EmitBytes, Pipeline } from './pipeline.ts'
 
 /** After this long without a byte to the caller the head is sent, and then a keepalive. */
 export const KEEPALIVE_MS = 15_000
@@ -270,7 +270,7 @@ export class Outlet {
   }
 
   /** Takes what a pipeline writes. */
-  readonly #emit: Emit = bytes => {
+  readonly #emit: EmitBytes = bytes => {
     // Counts as written when it was read, so that the clock is looked at once for each read.
     if (this.#committed) return this.#write(bytes, this.#lastRead)
     this.#held.push(bytes)

@@ -12,7 +12,7 @@ import { createSseParser, readEvent } from '@/sse/parser.ts'
 import { EventSplitter, endsEvent, keepEvents, MAX_EVENT_BYTES } from '@/sse/splitter.ts'
 import { isComplete } from './complete-event.ts'
 import { EventTrail } from './event-trail.ts'
-import type { Emit, Pipeline } from './pipeline.ts'
+import type { EmitBytes, Pipeline } from './pipeline.ts'
 import { TextSample } from './text-sample.ts'
 
 const LF = 0x0a
@@ -68,7 +68,7 @@ export class PassthroughPipeline implements Pipeline {
   #gaveMore = false
   /** How many bytes of it are text; undefined: it gave none. */
   #textBytes: number | undefined
-  #emit: Emit = () => {}
+  #emit: EmitBytes = () => {}
   /** The last event with text, while those like it are counted by their length. */
   readonly #sample = new TextSample()
   /** What the upstream left out at the end of its answer. */
@@ -87,7 +87,7 @@ export class PassthroughPipeline implements Pipeline {
     if (plain !== undefined) this.#listener = new PlainListener(plain)
   }
 
-  push(chunk: Uint8Array, emit: Emit): void {
+  push(chunk: Uint8Array, emit: EmitBytes): void {
     this.#emit = emit
     if (this.#splitter !== undefined || !endsEvent(chunk) || this.#hides(chunk)) return this.#split(chunk)
     const unread = this.#unreadIn(chunk)
@@ -102,13 +102,13 @@ export class PassthroughPipeline implements Pipeline {
     emit(chunk)
   }
 
-  end(emit: Emit): void {
+  end(emit: EmitBytes): void {
     this.#emit = emit
     if (this.meter.error === undefined) this.#endAnswer()
     this.#framer?.end(this.#onFramed)
   }
 
-  fail(error: GatewayError, emit: Emit): void {
+  fail(error: GatewayError, emit: EmitBytes): void {
     this.#emit = emit
     this.meter.observe({ type: 'error', error })
     this.#writeError()

@@ -6,14 +6,14 @@ import type { Meter } from '@/exchange/billing/meter.ts'
  * the output already, in the caller's own grammar, and nothing more is written.
  */
 export interface Pipeline {
-  push(chunk: Uint8Array, emit: Emit): void
+  push(chunk: Uint8Array, emit: EmitBytes): void
   /**
    * The upstream closed: finishes what is finished, else reports that the answer was cut. `broken`: the connection
    * did, which formats with an end of their own need not know.
    */
-  end(emit: Emit, broken?: boolean): void
+  end(emit: EmitBytes, broken?: boolean): void
   /** Ends the answer in an error of ours. */
-  fail(error: GatewayError, emit: Emit): void
+  fail(error: GatewayError, emit: EmitBytes): void
   readonly meter: Meter
   /** True when nothing of what the upstream may still send is wanted. */
   readonly done: boolean
@@ -22,4 +22,4 @@ export interface Pipeline {
 }
 
 /** Takes bytes for the caller. */
-export type Emit = (bytes: Uint8Array) => void
+export type EmitBytes = (bytes: Uint8Array) => void

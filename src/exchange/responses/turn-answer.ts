@@ -1,3 +1,4 @@
+import type { EmitBytes } from '@/exchange/relay/pipeline.ts'
 import { asArray, asIndex, asObject, asString, type JsonObject, parseObject } from '@/json/json.ts'
 import { sliceMember } from '@/json/slice.ts'
 import { type JsonEdit, spliceText } from '@/json/splice.ts'
@@ -83,7 +84,7 @@ class AnswerTeller {
     this.#sink = sink
   }
 
-  async push(chunk: Uint8Array, emit: (bytes: Uint8Array) => void): Promise<void> {
+  async push(chunk: Uint8Array, emit: EmitBytes): Promise<void> {
     const blocks: Buffer[] = []
     // Copies, since the splitter's views last until its next push, and an end is waited for.
     this.#splitter.push(chunk, run => eachEvent(Buffer.from(run), block => blocks.push(block)))
@@ -94,7 +95,7 @@ class AnswerTeller {
     if (!this.#ended) await this.#sink.cut?.()
   }
 
-  async #pass(block: Buffer, emit: (bytes: Uint8Array) => void): Promise<void> {
+  async #pass(block: Buffer, emit: EmitBytes): Promise<void> {
     const event = this.#read(block)
     if (event === undefined) return emit(block)
     const { type, number } = event

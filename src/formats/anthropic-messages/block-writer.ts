@@ -2,7 +2,7 @@ import { mediaWords } from '@/formats/media/media-words.ts'
 import { NO_NOTE, type PlainWriter } from '@/formats/plain/plain-text.ts'
 import { fitCallId } from '@/formats/tools/call-id.ts'
 import { inputObject, wrappedInput } from '@/formats/tools/call-input.ts'
-import type { GenerationEvent } from '@/generation/event.ts'
+import type { EmitText, GenerationEvent } from '@/generation/event.ts'
 import type { Signature, ToolCallKind } from '@/generation/part.ts'
 import { isJsonObject, type JsonObject } from '@/json/json.ts'
 import { encodeCitation } from './citation.ts'
@@ -10,7 +10,6 @@ import type { Written } from './finish.ts'
 import { DIRECT_CALLER, NO_CITATIONS, replySignature, type ThoughtDisplay } from './reply.ts'
 import { FORMAT } from './wire.ts'
 
-type Emit = (text: string) => void
 /** The events that belong to one block. */
 export type BlockEvent = Extract<GenerationEvent, { block: number }>
 
@@ -49,7 +48,7 @@ export class BlockWriter {
   }
 
   /** An event of the open block, or the first of a new one while none is open. */
-  write(event: BlockEvent, emit: Emit): void {
+  write(event: BlockEvent, emit: EmitText): void {
     switch (event.type) {
       case 'text-delta':
       case 'refusal-delta':
@@ -104,13 +103,13 @@ export class BlockWriter {
   }
 
   /** Ends what is open, since nothing follows. */
-  end(emit: Emit): void {
+  end(emit: EmitText): void {
     this.close(emit)
     this.#leaveUnsigned(emit)
   }
 
   /** Ends the open block, if one is open. */
-  close(emit: Emit): void {
+  close(emit: EmitText): void {
     const current = this.#current
     if (current === undefined) return
     if (current.kind === 'thinking') return this.#endThought(undefined, emit)
@@ -134,7 +133,7 @@ export class BlockWriter {
     }
   }
 
-  #text(text: string, emit: Emit): void {
+  #text(text: string, emit: EmitText): void {
     const current = this.#current
     if (text === '' || current?.kind !== 'text') return
     if (current.shown) return this.#piece('text', text, emit)
@@ -143,26 +142,26 @@ export class BlockWriter {
   }
 
   /** Begins a text with what was held back of it, if it has not begun yet. */
-  #showText(current: Extract<Current, { kind: 'text' }>, text: string, emit: Emit): void {
+  #showText(current: Extract<Current, { kind: 'text' }>, text: string, emit: EmitText): void {
     this.#show(current, TEXT_BLOCK, emit)
     const begun = current.held + text
     current.held = ''
     if (begun !== '') this.#piece('text', begun, emit)
   }
 
-  #paragraph(current: Extract<Current, { kind: 'thinking' }>, emit: Emit): void {
+  #paragraph(current: Extract<Current, { kind: 'thinking' }>, emit: EmitText): void {
     current.paragraphs += 1
     if (current.paragraphs > 1 && current.shown) this.#thought('\n\n', emit)
   }
 
-  #thought(text: string, emit: Emit): void {
+  #thought(text: string, emit: EmitText): void {
     const current = this.#current
     if (text === '' || !this.#showThoughts || current?.kind !== 'thinking' || current.redacted) return
     if (!current.shown) this.#show(current, THINKING_BLOCK, emit)
     this.#piece('thinking', text, emit)
   }
 
-  #endThought(signature: Signature | undefined, emit: Emit): void {
+  #endThought(signature: Signature | undefined, emit: EmitText): void {
     const current = this.#current
     if (current?.kind !== 'thinking') return
     if (current.redacted) {
@@ -179,13 +178,13 @@ export class BlockWriter {
   }
 
   /** A thought whose signature never came. */
-  #leaveUnsigned(emit: Emit): void {
+  #leaveUnsigned(emit: EmitText): void {
     if (!this.#isUnsigned) return
     this.#isUnsigned = false
     this.#sign(undefined, emit)
   }
 
-  #sign(signature: Signature | undefined, emit: Emit): void {
+  #sign(signature: Signature | undefined, emit: EmitText): void {
     this.#delta({ type: 'signature_delta', signature: replySignature(signature) }, emit)
     this.#stop(emit)
   }
@@ -197,7 +196,7 @@ export class BlockWriter {
     this.#current = { kind: 'tool', block: event.block, shown: false, tool: event.kind, start, held: '' }
   }
 
-  #input(text: string, emit: Emit): void {
+  #input(text: string, emit: EmitText): void {
     const current = this.#current
     if (text === '' || current?.kind !== 'tool') return
     if (current.shown) return this.#piece('tool', text, emit)
@@ -210,7 +209,7 @@ export class BlockWriter {
     this.#piece('tool', text, emit)
   }
 
-  #endTool(signature: Signature | undefined, emit: Emit): void {
+  #endTool(signature: Signature | undefined, emit: EmitText): void {
     const current = this.#current
     if (current?.kind !== 'tool') return
     if (!current.shown) {
@@ -221,7 +220,7 @@ export class BlockWriter {
     this.#forget()
   }
 
-  #showTool(current: Extract<Current, { kind: 'tool' }>, input: string, emit: Emit): void {
+  #showTool(current: Extract<Current, { kind: 'tool' }>, input: string, emit: EmitText): void {
     this.#show(current, current.start, emit)
     this.#piece('tool', input, emit)
   }
@@ -230,7 +229,7 @@ export class BlockWriter {
    * A signature of Gemini's on a call or an image has no field in their blocks: it travels in the thought before them, or
    * in an empty one where none waits for it.
    */
-  #signatureBefore(signature: Signature, emit: Emit): void {
+  #signatureBefore(signature: Signature, emit: EmitText): void {
     if (!this.#sealThoughts) return
     if (!this.#isUnsigned) this.#startBlock(THINKING_BLOCK, emit)
     this.#isUnsigned = false
@@ -238,38 +237,38 @@ export class BlockWriter {
   }
 
   /** A piece of the text that a block has. */
-  #piece(kind: Current['kind'], text: string, emit: Emit): void {
+  #piece(kind: Current['kind'], text: string, emit: EmitText): void {
     emit(
       `event: content_block_delta\ndata: {"type":"content_block_delta","index":${this.#index},"delta":{${PIECES[kind]}${JSON.stringify(text)}}}\n\n`,
     )
   }
 
-  #whole(block: JsonObject, delta: JsonObject | undefined, emit: Emit): void {
+  #whole(block: JsonObject, delta: JsonObject | undefined, emit: EmitText): void {
     this.#startBlock(JSON.stringify(block), emit)
     if (delta !== undefined) this.#delta(delta, emit)
     this.#stop(emit)
   }
 
-  #show(current: { shown: boolean }, block: string, emit: Emit): void {
+  #show(current: { shown: boolean }, block: string, emit: EmitText): void {
     if (current.shown) return
     current.shown = true
     this.#startBlock(block, emit)
   }
 
-  #startBlock(block: string, emit: Emit): void {
+  #startBlock(block: string, emit: EmitText): void {
     this.#leaveUnsigned(emit)
     emit(
       `event: content_block_start\ndata: {"type":"content_block_start","index":${this.#index},"content_block":${block}}\n\n`,
     )
   }
 
-  #delta(delta: JsonObject, emit: Emit): void {
+  #delta(delta: JsonObject, emit: EmitText): void {
     emit(
       `event: content_block_delta\ndata: {"type":"content_block_delta","index":${this.#index},"delta":${JSON.stringify(delta)}}\n\n`,
     )
   }
 
-  #stop(emit: Emit): void {
+  #stop(emit: EmitText): void {
     emit(`event: content_block_stop\ndata: {"type":"content_block_stop","index":${this.#index}}\n\n`)
     this.#index += 1
   }

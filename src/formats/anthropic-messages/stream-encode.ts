@@ -3,7 +3,7 @@ import { BlockQueue } from '@/formats/block-queue.ts'
 import type { ReplyContext } from '@/formats/codec.ts'
 import { cutAnswer } from '@/formats/faults/fault.ts'
 import type { PlainWriter, StreamEncoder } from '@/formats/plain/plain-text.ts'
-import type { GenerationEvent } from '@/generation/event.ts'
+import type { EmitText, GenerationEvent } from '@/generation/event.ts'
 import { compose } from '@/generation/machine.ts'
 import type { Finish } from '@/generation/response.ts'
 import { NO_USAGE, type Usage } from '@/generation/usage.ts'
@@ -13,8 +13,6 @@ import { encodeErrorEvent } from './error.ts'
 import { encodeFinish } from './finish.ts'
 import { REPLY_NULLS, replyId, thoughtDisplay } from './reply.ts'
 import { encodeMessageUsage, encodeUsage, UNTOLD_USAGE } from './usage.ts'
-
-type Emit = (text: string) => void
 
 /**
  * Writes a stream for the caller. The format has one block open at a time: what begins meanwhile waits until that one has
@@ -48,7 +46,7 @@ class EventEncoder implements StreamEncoder {
     this.#writer = new BlockWriter(display)
   }
 
-  push(event: GenerationEvent, emit: Emit): void {
+  push(event: GenerationEvent, emit: EmitText): void {
     if (this.#failed) return
     switch (event.type) {
       case 'start':
@@ -69,7 +67,7 @@ class EventEncoder implements StreamEncoder {
     }
   }
 
-  end(emit: Emit): void {
+  end(emit: EmitText): void {
     if (this.#failed) return
     const finish = this.#finish
     if (finish === undefined) return this.#fail(cutAnswer(), emit)
@@ -85,7 +83,7 @@ class EventEncoder implements StreamEncoder {
     return this.#failed ? undefined : this.#writer.plainText(block)
   }
 
-  #start(emit: Emit, serviceTier?: string): void {
+  #start(emit: EmitText, serviceTier?: string): void {
     if (this.#started) return
     this.#started = true
     const { model, estimatedInputTokens = 0 } = this.#context
@@ -105,7 +103,7 @@ class EventEncoder implements StreamEncoder {
   }
 
   /** Into the open block or a new one. Sources may come when theirs has ended. */
-  #write(event: BlockEvent, emit: Emit): void {
+  #write(event: BlockEvent, emit: EmitText): void {
     if ('candidate' in event) {
       if (!this.#isShown(event)) return
       if (event.type === 'text-start') this.#texts.add(event.block)
@@ -122,7 +120,7 @@ class EventEncoder implements StreamEncoder {
   }
 
   /** A block that has ended takes no more: an empty text of their own holds its late sources. */
-  #writeLate(emit: Emit): void {
+  #writeLate(emit: EmitText): void {
     const block = this.#lateCitations[0]?.block
     if (block === undefined) return
     this.#writer.write({ type: 'text-start', block, candidate: 0 }, emit)
@@ -137,7 +135,7 @@ class EventEncoder implements StreamEncoder {
     }
   }
 
-  #fail(error: GatewayError, emit: Emit): void {
+  #fail(error: GatewayError, emit: EmitText): void {
     this.#failed = true
     emit(encodeErrorEvent(error, this.#context.requestId))
   }

@@ -2,7 +2,7 @@ import { BlockQueue } from '@/formats/block-queue.ts'
 import type { ReplyContext } from '@/formats/codec.ts'
 import { onePiece } from '@/formats/one-piece.ts'
 import type { PlainWriter, StreamEncoder } from '@/formats/plain/plain-text.ts'
-import type { EventOf, GenerationEvent } from '@/generation/event.ts'
+import type { EmitText, EventOf, GenerationEvent } from '@/generation/event.ts'
 import { compose } from '@/generation/machine.ts'
 import { type Citation, type ReasoningPart, reasoningPart, type Signature } from '@/generation/part.ts'
 import type { Finish } from '@/generation/response.ts'
@@ -24,8 +24,6 @@ import {
 } from './reply-parts.ts'
 import { encodeUsage } from './usage.ts'
 import { FORMAT, type WireCandidate, type WireContent, type WireResponse } from './wire.ts'
-
-type Emit = (text: string) => void
 
 /** Text that may still grow, by its last character (see `#write`). */
 interface HeldText {
@@ -101,7 +99,7 @@ class ChunkEncoder implements StreamEncoder {
     )
   }
 
-  push(event: GenerationEvent, emit: Emit): void {
+  push(event: GenerationEvent, emit: EmitText): void {
     switch (event.type) {
       case 'start':
         this.#serviceTier = event.serviceTier
@@ -209,7 +207,7 @@ class ChunkEncoder implements StreamEncoder {
   }
 
   /** The last chunk waits for the end, because some upstreams tell the usage after the reason. */
-  end(emit: Emit): void {
+  end(emit: EmitText): void {
     const finished = [...this.#candidates.values()].filter(state => state.finish !== undefined)
     if (this.#failed || finished.length === 0) return
     const blocked = finished.find(state => state.finish?.reason === 'prompt-blocked' && !state.saidAnything)
@@ -222,7 +220,7 @@ class ChunkEncoder implements StreamEncoder {
     this.#emitReply(reply, emit)
   }
 
-  #emitReply(reply: WireResponse, emit: Emit): void {
+  #emitReply(reply: WireResponse, emit: EmitText): void {
     emit(`data: ${JSON.stringify(reply).slice(0, -1)}${this.#tail}`)
   }
 
@@ -251,7 +249,7 @@ class ChunkEncoder implements StreamEncoder {
   }
 
   /** Writes all of the text but its last character, which waits. */
-  #write(of: CandidateState, text: string, thought: boolean, emit: Emit): void {
+  #write(of: CandidateState, text: string, thought: boolean, emit: EmitText): void {
     if (text === '') return
     const { held } = of
     const grows =
@@ -265,7 +263,7 @@ class ChunkEncoder implements StreamEncoder {
     if (cut > 0) this.#writeText(of, whole.slice(0, cut), thought, emit)
   }
 
-  #writeText(of: CandidateState, text: string, thought: boolean, emit: Emit): void {
+  #writeText(of: CandidateState, text: string, thought: boolean, emit: EmitText): void {
     const { pending } = of
     if (thought || pending !== undefined) {
       if (!thought) of.pending = undefined
@@ -278,20 +276,20 @@ class ChunkEncoder implements StreamEncoder {
     )
   }
 
-  #emitPart(of: CandidateState, part: string, emit: Emit): void {
+  #emitPart(of: CandidateState, part: string, emit: EmitText): void {
     emit(
       `data: {"candidates":[{"content":{"parts":[${part}],"role":"model"},"index":${of.index}}]${this.#tail}`,
     )
   }
 
-  #hold(of: CandidateState, part: JsonObject, emit: Emit): void {
+  #hold(of: CandidateState, part: JsonObject, emit: EmitText): void {
     this.#flush(of, emit)
     of.held = JSON.stringify(part)
     of.saidAnything = true
     of.parts += 1
   }
 
-  #flush(of: CandidateState, emit: Emit): void {
+  #flush(of: CandidateState, emit: EmitText): void {
     const part = this.#takeHeld(of)
     if (part !== undefined) this.#emitPart(of, part, emit)
   }
@@ -306,7 +304,7 @@ class ChunkEncoder implements StreamEncoder {
     return textJson(held.text, held.thought, signature)
   }
 
-  #endText(index: number, signature: Signature | undefined, emit: Emit): void {
+  #endText(index: number, signature: Signature | undefined, emit: EmitText): void {
     const block = this.#blocks.get(index)
     this.#blocks.delete(index)
     if (block?.type !== 'text') return
@@ -323,7 +321,7 @@ class ChunkEncoder implements StreamEncoder {
     else this.#hold(of, { text: '', thoughtSignature: value }, emit)
   }
 
-  #think(index: number, text: string, emit: Emit): void {
+  #think(index: number, text: string, emit: EmitText): void {
     const block = this.#blocks.get(index)
     if (block?.type !== 'reasoning' || text === '') return
     const last = block.texts.pop() ?? ''
@@ -358,7 +356,7 @@ class ChunkEncoder implements StreamEncoder {
     if (carried !== undefined && typeof held === 'object') held.isOver = true
   }
 
-  #endCall(index: number, signature: Signature | undefined, emit: Emit): void {
+  #endCall(index: number, signature: Signature | undefined, emit: EmitText): void {
     const block = this.#blocks.get(index)
     this.#blocks.delete(index)
     if (block?.type !== 'call') return
@@ -387,7 +385,7 @@ class ChunkEncoder implements StreamEncoder {
     })
   }
 
-  #fail({ error }: EventOf<'error'>, emit: Emit): void {
+  #fail({ error }: EventOf<'error'>, emit: EmitText): void {
     if (this.#failed) return
     this.#failed = true
     const held = [...this.#candidates.values()].flatMap(state => {

@@ -1,13 +1,11 @@
 import type { PlainWriter } from '@/formats/plain/plain-text.ts'
 import { joinPairs } from '@/formats/surrogates.ts'
-import type { EventOf } from '@/generation/event.ts'
+import type { EmitText, EventOf } from '@/generation/event.ts'
 import type { Signature } from '@/generation/part.ts'
 import { type JsonObject, parseObject } from '@/json/json.ts'
 import type { Around, ChunkWriter } from './chunk-writer.ts'
 import { isCustom } from './reply.ts'
 import { replySignatureField } from './thought-signature.ts'
-
-type Emit = (output: string) => void
 
 /** A call on its way to the caller. */
 interface WrittenCall {
@@ -62,7 +60,7 @@ export class CallsWriter {
     )
   }
 
-  start(event: EventOf<'tool-input-start'>, emit: Emit): void {
+  start(event: EventOf<'tool-input-start'>, emit: EmitText): void {
     this.flush(emit)
     const index = this.#count
     this.#count += 1
@@ -80,7 +78,7 @@ export class CallsWriter {
     if (this.#current === undefined) this.#advance(emit)
   }
 
-  delta(event: EventOf<'tool-input-delta'>, emit: Emit): void {
+  delta(event: EventOf<'tool-input-delta'>, emit: EmitText): void {
     const call = this.#calls[event.block]
     if (call === undefined || event.text === '') return
     if (this.#held === call && call.input !== '') this.flush(emit)
@@ -88,7 +86,7 @@ export class CallsWriter {
     if (call.isStarted) this.#write(call, event.text, emit)
   }
 
-  end(event: EventOf<'tool-input-end'>, emit: Emit): void {
+  end(event: EventOf<'tool-input-end'>, emit: EmitText): void {
     const call = this.#calls[event.block]
     if (call === undefined) return
     if (call !== this.#current) {
@@ -100,7 +98,7 @@ export class CallsWriter {
   }
 
   /** Writes all that waits, because the answer is over. */
-  finish(emit: Emit): void {
+  finish(emit: EmitText): void {
     while (this.#current !== undefined) {
       this.flush(emit)
       this.#advance(emit)
@@ -108,7 +106,7 @@ export class CallsWriter {
   }
 
   /** The next call becomes the current one, and those after it that are whole by now are written, too. */
-  #advance(emit: Emit): void {
+  #advance(emit: EmitText): void {
     for (;;) {
       const call = this.#waiting.shift()
       this.#current = call
@@ -119,7 +117,7 @@ export class CallsWriter {
     if (this.#held?.input !== '') this.flush(emit)
   }
 
-  #end(call: WrittenCall, signature: Signature | undefined, emit: Emit): void {
+  #end(call: WrittenCall, signature: Signature | undefined, emit: EmitText): void {
     // An empty string of arguments is not JSON, and clients parse it.
     if (call.input === '' && !isCustom(call.start.kind)) {
       call.input = '{}'
@@ -160,13 +158,13 @@ export class CallsWriter {
   }
 
   /** Writes what is held back, because something else is to be written. */
-  flush(emit: Emit): void {
+  flush(emit: EmitText): void {
     const call = this.#held
     this.#held = undefined
     if (call !== undefined) this.#begin(call, undefined, emit)
   }
 
-  #begin(call: WrittenCall, signature: Signature | undefined, emit: Emit): void {
+  #begin(call: WrittenCall, signature: Signature | undefined, emit: EmitText): void {
     call.isStarted = true
     if (this.#isWritten(call)) this.#delta(this.#opening(call, signature), emit)
     if (call.input !== '') this.#write(call, call.input, emit)
@@ -192,17 +190,17 @@ export class CallsWriter {
     return !this.isLegacy || call.index === 0
   }
 
-  #write(call: WrittenCall, delta: string, emit: Emit): void {
+  #write(call: WrittenCall, delta: string, emit: EmitText): void {
     const text = joinPairs(call, delta)
     if (text !== '') this.#emitPiece(call, text, emit)
   }
 
-  #emitPiece(call: WrittenCall, text: string, emit: Emit): void {
+  #emitPiece(call: WrittenCall, text: string, emit: EmitText): void {
     if (!this.#isWritten(call)) return
     emit(`${call.around.before}${JSON.stringify(text)}${call.around.after}`)
   }
 
-  #delta(delta: JsonObject, emit: Emit): void {
+  #delta(delta: JsonObject, emit: EmitText): void {
     emit(this.#chunks.delta(this.#candidate, delta))
   }
 }

@@ -2,7 +2,7 @@ import type { ReplyContext } from '@/formats/codec.ts'
 import { mediaWords } from '@/formats/media/media-words.ts'
 import type { PlainWriter } from '@/formats/plain/plain-text.ts'
 import { joinPairs } from '@/formats/surrogates.ts'
-import type { EventOf, GenerationEvent } from '@/generation/event.ts'
+import type { EmitText, EventOf, GenerationEvent } from '@/generation/event.ts'
 import type { MediaPart, Signature } from '@/generation/part.ts'
 import type { Finish } from '@/generation/response.ts'
 import type { JsonObject, JsonValue } from '@/json/json.ts'
@@ -19,8 +19,6 @@ import {
   reasoningEntry,
 } from './reply.ts'
 import { replySignatureField } from './thought-signature.ts'
-
-type Emit = (output: string) => void
 
 /** A text of the answer on its way: one of content, refusal and reasoning. */
 interface OpenText {
@@ -93,7 +91,7 @@ export class CandidateEncoder {
 
   push(
     event: Exclude<GenerationEvent, EventOf<'start' | 'usage' | 'error' | 'finish' | 'logprobs' | 'opaque'>>,
-    emit: Emit,
+    emit: EmitText,
   ): void {
     switch (event.type) {
       case 'text-delta':
@@ -187,17 +185,17 @@ export class CandidateEncoder {
     }
   }
 
-  logprobs(content: readonly JsonValue[], emit: Emit): void {
+  logprobs(content: readonly JsonValue[], emit: EmitText): void {
     this.#role('', emit)
     emit(this.#chunks.logprobs(this.#index, content))
   }
 
   /** Says that there is such a choice, before anything of it came. */
-  begin(emit: Emit): void {
+  begin(emit: EmitText): void {
     this.#role('', emit)
   }
 
-  finish(finish: Finish, emit: Emit): void {
+  finish(finish: Finish, emit: EmitText): void {
     this.#role('', emit)
     this.#calls.finish(emit)
     // The vendor's words where the model said none itself.
@@ -211,30 +209,30 @@ export class CandidateEncoder {
   }
 
   /** The first chunk names the role; its content is "" before text and null before a call. */
-  #role(content: '' | null, emit: Emit): void {
+  #role(content: '' | null, emit: EmitText): void {
     this.#calls.flush(emit)
     if (this.#hasRole) return
     this.#hasRole = true
     this.#delta({ role: 'assistant', content, refusal: null }, emit)
   }
 
-  #delta(delta: JsonObject, emit: Emit): void {
+  #delta(delta: JsonObject, emit: EmitText): void {
     emit(this.#chunks.delta(this.#index, delta))
   }
 
-  #writeText(event: EventOf<'text-delta'>, emit: Emit): void {
+  #writeText(event: EventOf<'text-delta'>, emit: EmitText): void {
     this.#contentLength += event.text.length
     this.#write(this.#texts[event.block], event.text, this.#content, emit)
   }
 
-  #write(open: OpenText | undefined, delta: string, around: Around, emit: Emit): void {
+  #write(open: OpenText | undefined, delta: string, around: Around, emit: EmitText): void {
     if (open === undefined) return
     open.length += delta.length
     const text = joinPairs(open, delta)
     if (text !== '') emit(`${around.before}${JSON.stringify(text)}${around.after}`)
   }
 
-  #flush(open: OpenText | undefined, around: Around, emit: Emit): void {
+  #flush(open: OpenText | undefined, around: Around, emit: EmitText): void {
     if (open === undefined || open.held === '') return
     emit(`${around.before}${JSON.stringify(open.held)}${around.after}`)
     open.held = ''
@@ -249,14 +247,14 @@ export class CandidateEncoder {
     this.#annotations.push(annotation)
   }
 
-  #paragraph(block: number, emit: Emit): void {
+  #paragraph(block: number, emit: EmitText): void {
     const open = this.#thoughts[block]
     if (open === undefined) return
     open.paragraphs += 1
     if (open.paragraphs > 1) this.#think(open, '\n\n', emit)
   }
 
-  #think(open: OpenReasoning | undefined, text: string, emit: Emit): void {
+  #think(open: OpenReasoning | undefined, text: string, emit: EmitText): void {
     if (open === undefined) return
     const isNext = open.text === '' && this.#reasoningLength > 0
     open.text += text
@@ -270,7 +268,7 @@ export class CandidateEncoder {
     if (whole !== '') this.#emitThought(whole, emit)
   }
 
-  #sign(event: EventOf<'reasoning-end'>, emit: Emit): void {
+  #sign(event: EventOf<'reasoning-end'>, emit: EmitText): void {
     const open = this.#thoughts[event.block]
     if (open === undefined) return
     this.#thoughts[event.block] = undefined
@@ -284,13 +282,13 @@ export class CandidateEncoder {
     this.#signed += 1
   }
 
-  #emitThought(text: string, emit: Emit): void {
+  #emitThought(text: string, emit: EmitText): void {
     const { before, after } = this.#reasoning
     const json = JSON.stringify(text)
     emit(this.#readsOpenrouter ? `${before}${json},"reasoning":${json}${after}` : before + json + after)
   }
 
-  #show(media: MediaPart, emit: Emit): void {
+  #show(media: MediaPart, emit: EmitText): void {
     this.#role('', emit)
     const image = imageEntry(media, this.#images)
     // A message has one sound, and SDKs join what comes there twice.

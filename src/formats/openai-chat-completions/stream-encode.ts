@@ -2,7 +2,7 @@ import type { GatewayError } from '@/errors/gateway-error.ts'
 import type { ReplyContext } from '@/formats/codec.ts'
 import { cutAnswer } from '@/formats/faults/fault.ts'
 import type { PlainWriter, StreamEncoder } from '@/formats/plain/plain-text.ts'
-import type { EventOf, GenerationEvent } from '@/generation/event.ts'
+import type { EmitText, EventOf, GenerationEvent } from '@/generation/event.ts'
 import type { Finish } from '@/generation/response.ts'
 import type { Usage } from '@/generation/usage.ts'
 import { CandidateEncoder } from './candidate-encode.ts'
@@ -10,8 +10,6 @@ import { ChunkWriter } from './chunk-writer.ts'
 import { encodeErrorEvent } from './error.ts'
 import { wantsUsage } from './reply.ts'
 import { encodeUsage } from './usage.ts'
-
-type Emit = (output: string) => void
 
 /** Writes a stream of chunks: constant id, created and model; usage only if asked for; `[DONE]` at a true end. */
 export function createStreamEncoder(context: ReplyContext): StreamEncoder {
@@ -37,7 +35,7 @@ class ChunkEncoder implements StreamEncoder {
     this.#context = context
   }
 
-  push(event: GenerationEvent, emit: Emit): void {
+  push(event: GenerationEvent, emit: EmitText): void {
     if (this.#isOver) return
     switch (event.type) {
       case 'start':
@@ -80,7 +78,7 @@ class ChunkEncoder implements StreamEncoder {
     }
   }
 
-  end(emit: Emit): void {
+  end(emit: EmitText): void {
     if (this.#isOver) return
     // Every decoder tells of a cut answer itself; this keeps a silent one from looking like a success.
     if (this.#finishes.size === 0) {
@@ -98,14 +96,14 @@ class ChunkEncoder implements StreamEncoder {
     return this.#isOver ? undefined : this.#owners[block]?.plainText(block)
   }
 
-  #fail(error: GatewayError, emit: Emit): void {
+  #fail(error: GatewayError, emit: EmitText): void {
     this.#isOver = true
     emit(encodeErrorEvent(error, this.#context.requestId))
   }
 
   #own(
     event: EventOf<'text-start' | 'refusal-start' | 'reasoning-start' | 'tool-input-start' | 'media'>,
-    emit: Emit,
+    emit: EmitText,
   ): CandidateEncoder {
     const owner = this.#candidate(event.candidate, emit)
     this.#owners[event.block] = owner
@@ -113,7 +111,7 @@ class ChunkEncoder implements StreamEncoder {
   }
 
   /** Those before it begin first: OpenAI's helper for Python takes the order of first chunks for that of the choices. */
-  #candidate(index: number, emit: Emit): CandidateEncoder {
+  #candidate(index: number, emit: EmitText): CandidateEncoder {
     let candidate = this.#candidates[index]
     if (candidate === undefined) {
       for (let before = this.#candidates.length; before < Math.min(index, MOST_CHOICES); before += 1)

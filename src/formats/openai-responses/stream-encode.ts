@@ -6,7 +6,7 @@ import { mediaWords } from '@/formats/media/media-words.ts'
 import { outputFormatOf } from '@/formats/openai/image-type.ts'
 import type { PlainWriter, StreamEncoder } from '@/formats/plain/plain-text.ts'
 import { phaseOf } from '@/formats/signatures/phase.ts'
-import type { EventOf, GenerationEvent } from '@/generation/event.ts'
+import type { EmitText, EventOf, GenerationEvent } from '@/generation/event.ts'
 import { compose, type StreamMachine } from '@/generation/machine.ts'
 import type { Citation, MediaPart, OpaquePart, Signature } from '@/generation/part.ts'
 import type { Finish } from '@/generation/response.ts'
@@ -26,8 +26,6 @@ import { BEGUN, echo, type ReplyState, responseState } from './reply.ts'
 import { encodeToolUsage, encodeUsage } from './usage.ts'
 import { WholeWriter } from './whole-writer.ts'
 import { FORMAT } from './wire.ts'
-
-type Emit = (text: string) => void
 
 /**
  * Writes a Responses stream with its whole lifecycle, each item and part added and done: strict readers want all of it.
@@ -82,7 +80,7 @@ export class ReplyWriter implements StreamMachine<GenerationEvent, string> {
     this.#state = { ...BEGUN, id: responseId(requestId), model, createdAt, output: [] }
   }
 
-  push(event: GenerationEvent, emit: Emit): void {
+  push(event: GenerationEvent, emit: EmitText): void {
     if (this.#ended || this.#isOther(event)) return
     // Some upstreams go on after they said why they would end, and say it again.
     if ('block' in event && 'candidate' in event) this.#finish = undefined
@@ -148,7 +146,7 @@ export class ReplyWriter implements StreamMachine<GenerationEvent, string> {
     }
   }
 
-  end(emit: Emit): void {
+  end(emit: EmitText): void {
     if (this.#ended) return
     if (this.#finish !== undefined) return this.#complete(this.#finish, emit)
     this.#fail(cutAnswer(), emit)
@@ -185,7 +183,7 @@ export class ReplyWriter implements StreamMachine<GenerationEvent, string> {
     return 'block' in event && this.#otherCandidates.has(event.block)
   }
 
-  #start(emit: Emit): void {
+  #start(emit: EmitText): void {
     if (this.#started) return
     this.#started = true
     const fields = `"response":${JSON.stringify(this.response())}`
@@ -202,7 +200,7 @@ export class ReplyWriter implements StreamMachine<GenerationEvent, string> {
   }
 
   /** Begins an item after those that are over. */
-  #begin(item: ItemWriter & { open(): string }, emit: Emit): void {
+  #begin(item: ItemWriter & { open(): string }, emit: EmitText): void {
     this.#start(emit)
     const text = this.#closeEnded()
     this.#items.push(item)
@@ -221,7 +219,7 @@ export class ReplyWriter implements StreamMachine<GenerationEvent, string> {
     return item.close(cut)
   }
 
-  #openContent(block: number, kind: ContentPart['kind'], emit: Emit): void {
+  #openContent(block: number, kind: ContentPart['kind'], emit: EmitText): void {
     const writer = this.#joinMessage(emit)
     const { part, text } = writer.openPart(kind)
     if (kind === 'text') part.logprobs.push(...this.#earlyLogprobs.splice(0))
@@ -230,7 +228,7 @@ export class ReplyWriter implements StreamMachine<GenerationEvent, string> {
   }
 
   /** The message at the end of the output, or a new one. */
-  #joinMessage(emit: Emit): MessageWriter {
+  #joinMessage(emit: EmitText): MessageWriter {
     const open = this.#message
     if (open?.joinable === true && this.#items.at(-1) === open) return open
     const writer = new MessageWriter(this.#place('message'))
@@ -239,7 +237,7 @@ export class ReplyWriter implements StreamMachine<GenerationEvent, string> {
     return writer
   }
 
-  #endContent(block: number, signature: Signature | undefined, emit: Emit): void {
+  #endContent(block: number, signature: Signature | undefined, emit: EmitText): void {
     const open = this.#blocks.get(block)
     if (open?.type !== 'content') return
     open.writer.end(open.part, signature)
@@ -250,14 +248,14 @@ export class ReplyWriter implements StreamMachine<GenerationEvent, string> {
    * A signature on a text, a call or an image (Gemini's) has no field in their items: it travels as reasoning that shows
    * nothing, right behind them, and finds its part again by that.
    */
-  #writeSeal(signature: Signature | undefined, emit: Emit): void {
+  #writeSeal(signature: Signature | undefined, emit: EmitText): void {
     if (signature === undefined || signature.value === '') return
     const writer = new ReasoningWriter(this.#place('reasoning'), false, true)
     this.#begin(writer, emit)
     emitSome(writer.end(signature), emit)
   }
 
-  #openReasoning(event: EventOf<'reasoning-start'>, emit: Emit): void {
+  #openReasoning(event: EventOf<'reasoning-start'>, emit: EmitText): void {
     const id = event.id === '' ? undefined : event.id
     const writer = new ReasoningWriter(this.#place('reasoning', id), event.raw, event.redacted)
     this.#blocks.set(event.block, { type: 'reasoning', writer })
@@ -266,7 +264,7 @@ export class ReplyWriter implements StreamMachine<GenerationEvent, string> {
 
   #writeReasoning(
     event: EventOf<'reasoning-paragraph' | 'reasoning-delta' | 'reasoning-end'>,
-    emit: Emit,
+    emit: EmitText,
   ): void {
     const open = this.#blocks.get(event.block)
     if (open?.type !== 'reasoning') return
@@ -275,13 +273,13 @@ export class ReplyWriter implements StreamMachine<GenerationEvent, string> {
     else if (event.text !== '') emit(open.writer.delta(event.text))
   }
 
-  #openCall(event: EventOf<'tool-input-start'>, emit: Emit): void {
+  #openCall(event: EventOf<'tool-input-start'>, emit: EmitText): void {
     const writer = new CallWriter(this.#place(event.kind), event)
     this.#blocks.set(event.block, { type: 'call', writer })
     this.#begin(writer, emit)
   }
 
-  #writeCall(event: EventOf<'tool-input-delta' | 'tool-input-end'>, emit: Emit): void {
+  #writeCall(event: EventOf<'tool-input-delta' | 'tool-input-end'>, emit: EmitText): void {
     const open = this.#blocks.get(event.block)
     if (open?.type !== 'call') return
     if (event.type === 'tool-input-end') {
@@ -290,7 +288,7 @@ export class ReplyWriter implements StreamMachine<GenerationEvent, string> {
     } else if (event.text !== '') emitSome(open.writer.delta(event.text), emit)
   }
 
-  #writeMedia(media: MediaPart, emit: Emit): void {
+  #writeMedia(media: MediaPart, emit: EmitText): void {
     if (media.kind === 'image' && media.source.type === 'base64') {
       const item = {
         type: 'image_generation_call',
@@ -304,7 +302,7 @@ export class ReplyWriter implements StreamMachine<GenerationEvent, string> {
     this.#writeText('text', mediaWords(media), emit)
   }
 
-  #writeOpaque(part: OpaquePart, emit: Emit): void {
+  #writeOpaque(part: OpaquePart, emit: EmitText): void {
     const item = part.format === FORMAT ? itemOf(part.value) : undefined
     if (item === undefined) return
     const id = asNonEmpty(item['id'])
@@ -312,7 +310,7 @@ export class ReplyWriter implements StreamMachine<GenerationEvent, string> {
   }
 
   /** A whole content part. */
-  #writeText(kind: ContentPart['kind'], text: string, emit: Emit): void {
+  #writeText(kind: ContentPart['kind'], text: string, emit: EmitText): void {
     const writer = this.#joinMessage(emit)
     const opened = writer.openPart(kind)
     emit(opened.text)
@@ -320,7 +318,7 @@ export class ReplyWriter implements StreamMachine<GenerationEvent, string> {
     writer.end(opened.part, undefined)
   }
 
-  #complete(finish: Finish, emit: Emit): void {
+  #complete(finish: Finish, emit: EmitText): void {
     this.#start(emit)
     // Clients read an answer without any message as no answer at all.
     const silent = this.#items.every(item => item instanceof ReasoningWriter)
@@ -339,7 +337,7 @@ export class ReplyWriter implements StreamMachine<GenerationEvent, string> {
   }
 
   /** What came of a text when its item was done: an empty text of its own holds it. */
-  #writeLate(emit: Emit): void {
+  #writeLate(emit: EmitText): void {
     const logprobs = this.#message?.lastText === undefined ? [] : this.#earlyLogprobs.splice(0)
     if (this.#lateCitations.length + logprobs.length === 0) return
     const writer = this.#joinMessage(emit)
@@ -353,7 +351,7 @@ export class ReplyWriter implements StreamMachine<GenerationEvent, string> {
     writer.end(part, undefined)
   }
 
-  #fail(error: GatewayError, emit: Emit): void {
+  #fail(error: GatewayError, emit: EmitText): void {
     this.#start(emit)
     this.#state.status = 'failed'
     this.#state.error = encodeFailure(error, this.#context.requestId)
@@ -368,6 +366,6 @@ export class ReplyWriter implements StreamMachine<GenerationEvent, string> {
 }
 
 /** Emits what there is. */
-function emitSome(text: string, emit: Emit): void {
+function emitSome(text: string, emit: EmitText): void {
   if (text !== '') emit(text)
 }
