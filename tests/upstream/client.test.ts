@@ -11,18 +11,22 @@ const upstream = fileUpstream(() => new Response('{}'))
 
 const TIMEOUTS = { connectMs: 10_000, firstByteMs: 10_000, idleMs: 10_000 }
 
-function send(channel: Partial<Channel>, lookup: Lookup, attempt = new AbortController()) {
+function clientOf(lookup: Lookup) {
   const guard = createAddressGuard({ clock: systemClock, lookup })
   const client = createUpstreamClient({ clock: systemClock, guard, simulatorUrl: () => upstream.url })
-  return client({
-    channel: channelOf(1, { timeouts: TIMEOUTS, ...channel }),
-    key: undefined,
-    call: { kind: 'generate', model: 'm', stream: false },
-    body: Buffer.from('{}'),
-    headers: {},
-    attempt,
-  })
+  return (channel: Partial<Channel>, attempt = new AbortController()) =>
+    client({
+      channel: channelOf(1, { timeouts: TIMEOUTS, ...channel }),
+      key: undefined,
+      call: { kind: 'generate', model: 'm', stream: false },
+      body: Buffer.from('{}'),
+      headers: {},
+      attempt,
+    })
 }
+
+const send = (channel: Partial<Channel>, lookup: Lookup, attempt?: AbortController) =>
+  clientOf(lookup)(channel, attempt)
 
 const { port } = new URL(upstream.url)
 const loopback: Lookup = async () => ['127.0.0.1']
@@ -101,5 +105,17 @@ describe('looking up a name', () => {
       kind: 'upstream_error',
       retry: 'next-channel',
     })
+  })
+
+  test('is done anew by the attempt after one that came to nothing', async () => {
+    let asked = 0
+    const client = clientOf(async () => {
+      asked += 1
+      return ['127.0.0.1']
+    })
+    for (let attempt = 1; attempt <= 2; attempt += 1) {
+      await expect(client({ baseUrl: 'http://inside.example' })).rejects.toThrow('could not be reached')
+      expect(asked).toBe(attempt)
+    }
   })
 })
