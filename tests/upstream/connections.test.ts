@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test'
 import { channelOf } from '#tests/support/channels.ts'
 import { type ManualClock, manualClock } from '#tests/support/manual-clock.ts'
 import { type RawRequest, rawAnswer, rawUpstream } from '#tests/support/upstreams/raw-upstream.ts'
-import { scriptedUpstream, until } from '#tests/support/upstreams/upstream.ts'
+import { fedStream, scriptedUpstream, until } from '#tests/support/upstreams/upstream.ts'
 import { createAddressGuard } from '@/upstream/address-guard.ts'
 import { createUpstreamClient } from '@/upstream/client.ts'
 import { type Reach, tcpReach } from '@/upstream/connections.ts'
@@ -124,6 +124,29 @@ describe('connect_ms', () => {
     await upstream.stop()
   })
 
+  test('ends nothing once the head of an answer has come, whatever becomes of the bare connection', async () => {
+    const head = Promise.withResolvers<Response>()
+    const upstream = scriptedUpstream(() => head.promise)
+    const clock = manualClock()
+    const time = Promise.withResolvers<boolean>()
+    const reach: Reach = (_url, _withinMs, signal) => {
+      signal.addEventListener('abort', () => time.reject(signal.reason))
+      return time.promise
+    }
+    const sent = clientTo(upstream.url, clock, reach)()
+    await until(() => upstream.seen.length === 1)
+    clock.advance(500)
+    const fed = fedStream()
+    head.resolve(new Response(fed.stream))
+    fed.write('one')
+    const response = await sent
+    time.resolve(false)
+    fed.write(', two')
+    fed.close()
+    expect(await response.text()).toBe('one, two')
+    await upstream.stop()
+  })
+
   test('asks nothing where a connection stands already', async () => {
     const { promise: answer, resolve } = Promise.withResolvers<Response>()
     const answers = [async () => new Response('{}'), () => answer]
@@ -148,5 +171,14 @@ describe('connect_ms', () => {
     await until(() => upstream.connections === 1)
     await upstream.stop()
     await expect(tcpReach(upstream.url, 10_000, signal)).rejects.toThrow()
+  })
+
+  test('a bare connection that is given up says why', async () => {
+    const upstream = await rawUpstream(() => {})
+    const attempt = new AbortController()
+    const reached = tcpReach(upstream.url, 10_000, attempt.signal)
+    attempt.abort(new Error('over'))
+    await expect(reached).rejects.toThrow('over')
+    await upstream.stop()
   })
 })
