@@ -20,3 +20,8 @@ export function nearestEffort(wanted: Effort, taken: readonly Effort[]): Effort 
   const efforts = thinks ? taken.filter(effort => effort !== 'none') : taken
   return efforts.findLast(effort => EFFORTS.indexOf(effort) <= limit) ?? efforts[0] ?? wanted
 }
+
+/** Whether a model that is not to think is told to all the same. `minimal` is so little that it stands for nothing. */
+export function thinksAnyway(wanted: Effort | undefined, told: Effort | undefined): boolean {
+  return wanted === 'none' && told !== undefined && told !== 'none' && told !== 'minimal'
+}

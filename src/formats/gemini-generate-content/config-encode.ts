@@ -1,4 +1,4 @@
-import { wantedEffort } from '@/formats/effort.ts'
+import { thinksAnyway, wantedEffort } from '@/formats/effort.ts'
 import { unsayable } from '@/formats/invalid.ts'
 import type { Losses } from '@/formats/losses.ts'
 import { describedSchema } from '@/formats/output-format.ts'
@@ -10,7 +10,7 @@ import {
   type Reasoning,
 } from '@/generation/request.ts'
 import { present } from '@/json/json.ts'
-import { EFFORT_BUDGET, levelFor, type ModelTraits, type ThinkingLevel } from './models.ts'
+import { EFFORT_BUDGET, levelEffort, levelFor, type ModelTraits, type ThinkingLevel } from './models.ts'
 import { lowerSchema } from './schema.ts'
 import type { WireGenerationConfig } from './wire.ts'
 
@@ -101,8 +101,8 @@ function encodeThinking(reasoning: Reasoning | undefined, traits: ModelTraits, l
   if (limitsEffort(reasoning)) losses.add(thinking.type === 'budget' ? 'reasoningEffort' : 'reasoningBudget')
   const amount =
     thinking.type === 'budget'
-      ? { thinkingBudget: thinkingBudget(reasoning, thinking) }
-      : { thinkingLevel: thinkingLevel(reasoning, thinking.levels) }
+      ? { thinkingBudget: thinkingBudget(reasoning, thinking, losses) }
+      : { thinkingLevel: thinkingLevel(reasoning, thinking.levels, losses) }
   const shown = summary !== undefined && summary !== 'none' && effort !== 'none' && budgetTokens !== 0
   const config = present({ ...amount, includeThoughts: shown ? true : undefined })
   return Object.keys(config).length === 0 ? undefined : config
@@ -111,14 +111,18 @@ function encodeThinking(reasoning: Reasoning | undefined, traits: ModelTraits, l
 function thinkingBudget(
   { effort, budgetTokens }: Reasoning,
   range: { min: number; max: number; canDisable: boolean },
+  losses: Losses,
 ): number | undefined {
   const wanted = budgetTokens ?? (effort === undefined ? undefined : EFFORT_BUDGET[effort])
   if (wanted === undefined || wanted < 0) return wanted === undefined ? undefined : -1
   if (wanted === 0 && range.canDisable) return 0
+  if (wanted === 0) losses.add('reasoning')
   return Math.min(Math.max(wanted, range.min), range.max)
 }
 
-function thinkingLevel(reasoning: Reasoning, levels: readonly ThinkingLevel[]) {
+function thinkingLevel(reasoning: Reasoning, levels: readonly ThinkingLevel[], losses: Losses) {
   const wanted = wantedEffort(reasoning)
-  return wanted === undefined ? undefined : levelFor(wanted, levels)
+  const level = wanted === undefined ? undefined : levelFor(wanted, levels)
+  if (thinksAnyway(wanted, levelEffort(level ?? ''))) losses.add('reasoning')
+  return level
 }

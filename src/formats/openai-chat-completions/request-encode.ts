@@ -1,5 +1,5 @@
 import type { EncodedRequest, Target } from '@/formats/codec.ts'
-import { nearestEffort, wantedEffort } from '@/formats/effort.ts'
+import { nearestEffort, thinksAnyway, wantedEffort } from '@/formats/effort.ts'
 import { unsayable } from '@/formats/invalid.ts'
 import { withObjectOutput } from '@/formats/openai/object-output.ts'
 import { fitKey, isSharedHint, userFields } from '@/formats/openai/shared-fields.ts'
@@ -138,6 +138,7 @@ function encodeReasoning(reasoning: Reasoning | undefined, rules: TargetRules): 
   if (wanted === 'none' && rules.vendor.unthinking !== undefined) return encodeOff(rules)
   const efforts = rules.model.efforts ?? rules.vendor.efforts
   const effort = efforts === undefined ? wanted : nearestEffort(wanted, efforts)
+  if (thinksAnyway(wanted, effort)) rules.losses.add('reasoning')
   return { reasoning_effort: rules.take('reasoning', effort, 'none') }
 }
 

@@ -1,5 +1,5 @@
 import type { EncodedRequest, Target } from '@/formats/codec.ts'
-import { nearestEffort, wantedEffort } from '@/formats/effort.ts'
+import { nearestEffort, thinksAnyway, wantedEffort } from '@/formats/effort.ts'
 import { nestExtensions } from '@/formats/extensions.ts'
 import { refuseSeveral, unsayable } from '@/formats/invalid.ts'
 import { Losses } from '@/formats/losses.ts'
@@ -145,6 +145,7 @@ function encodeReasoning(
     if (effort !== undefined && effort !== 'none') losses.add('reasoning')
     return undefined
   }
+  if (thinksAnyway(wanted, effort)) losses.add('reasoning')
   const wire = {
     ...extended,
     ...present({ effort, summary: summary === 'none' ? undefined : summary }),

@@ -431,7 +431,17 @@ describe('configuration', () => {
     const reasoning = { effort: undefined, budgetTokens: undefined, summary: undefined, ...said }
     const { body, losses } = encode({ reasoning }, model)
     expect(body['generationConfig']).toEqual(thinkingConfig === undefined ? undefined : { thinkingConfig })
-    expect(losses.length).toBe(model === G2 || model.endsWith('tts') ? 1 : 0)
+    const isUnheard = model === G2 || model.endsWith('tts') || ('effort' in said && said.effort === 'none')
+    expect(losses).toEqual(isUnheard && model !== G25 ? [{ field: 'reasoning', name: undefined }] : [])
+  })
+
+  test('a model that always thinks and is not to is a loss, but where it thinks the least there is', () => {
+    const none = { effort: undefined, budgetTokens: 0, summary: undefined } as const
+    const lost = (model: string) => encode({ reasoning: none }, model).losses.map(({ field }) => field)
+    expect(lost('gemini-2.5-pro')).toEqual(['reasoning'])
+    expect(lost('gemini-3-pro-preview')).toEqual(['reasoning'])
+    expect(lost(G25)).toEqual([])
+    expect(lost('gemini-3-flash-preview')).toEqual([])
   })
 
   test('a seed that the API has no room for is a loss', () => {

@@ -56,6 +56,9 @@ const ALSO_MEANS: Readonly<Record<string, string>> = {
   reasoning_effort: 'thinking',
 }
 
+/** What models that always think are told as nearly as they can be, which is not what was said. */
+const NOT_TO_THINK = 'disabled'
+
 /** What is lost of a request that does not say it: who speaks of functions has room for one call. */
 const UNSAID: readonly string[] = ['functions']
 
@@ -94,8 +97,9 @@ function misreported(from: Format, target: [Format, Target], said: Said): Misrep
   const unseen: Variable[] = []
   for (const variable of variablesOf(said)) {
     const others = variable.otherwise.map(body => convert(from, target, body))
-    if (others.some(other => other?.sent !== outcome.sent)) continue
-    unseen.push(variable)
+    const isSeen = others.some(other => other?.sent !== outcome.sent)
+    if (!isSeen || variable.value === NOT_TO_THINK) unseen.push(variable)
+    if (isSeen) continue
     // Where another value would be a loss, this one says what the upstream does anyway.
     const isUsual = others.some(other => !Bun.deepEquals(other?.losses, outcome.losses))
     if (!isNamed(variable, outcome.losses) && !saysNothing(variable) && (variable.isAround || !isUsual))

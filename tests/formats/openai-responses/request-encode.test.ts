@@ -365,9 +365,10 @@ describe('limits and sampling', () => {
     ['someone/else', 'max', 'max'],
   ] as const)('%s takes effort %s as %s', (model, effort, sent) => {
     const reasoningOf = { effort, budgetTokens: undefined, summary: undefined }
-    expect(encode({ reasoning: reasoningOf }, { ...TARGET, model }).body['reasoning']).toEqual({
-      effort: sent,
-    })
+    const { body, losses } = encode({ reasoning: reasoningOf }, { ...TARGET, model })
+    expect(body['reasoning']).toEqual({ effort: sent })
+    const thinksAnyway = effort === 'none' && sent === 'low'
+    expect(losses).toEqual(thinksAnyway ? [{ field: 'reasoning', name: undefined }] : [])
   })
 
   test('a budget becomes an effort, and a model that does not reason gets none', () => {
