@@ -37,6 +37,7 @@ function decodeMessage(wire: JsonObject, path: string): Turn {
   switch (wire['role']) {
     case 'user':
       refuseKind(parts, 'tool-call', `${path}.content`, 'tool_use blocks stand in assistant messages')
+      refuseKind(parts, 'reasoning', `${path}.content`, 'thinking blocks stand in assistant messages')
       return { role: 'user', parts: resultsFirst(parts) }
     case 'assistant':
       refuseKind(parts, 'tool-result', `${path}.content`, 'tool_result blocks stand in user messages')

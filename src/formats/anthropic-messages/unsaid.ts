@@ -70,7 +70,7 @@ function readOfSource(content: JsonValue): Read {
   if (!isJsonObject(content)) return 'object'
   const { type } = content
   if (type === 'text') return { type: true, text: 'string' }
-  return type === 'image' && { type: true, source: object(SOURCE) }
+  return type === 'image' && { type: true, source: object(SOURCE), ...MARK }
 }
 
 function readOfBlock(block: JsonValue): Read {

@@ -371,6 +371,7 @@ describe('refusals', () => {
 
   test.each([
     ['user', { type: 'tool_use', id: 'c', name: 'f', input: {} }],
+    ['user', { type: 'thinking', thinking: 'hm', signature: 's' }],
     ['assistant', { type: 'tool_result', tool_use_id: 'c', content: 'x' }],
   ])("what only the other side can say is refused in a message of the %s's: %j", (role, block) => {
     const messages = [

@@ -562,7 +562,7 @@ const blocks = [
   documentSource(object({ type: 'base64', media_type: 'application/pdf', data: oneOf(...PDF) })),
   documentSource(object({ type: 'text', media_type: 'text/plain', data: text('document') })),
   documentSource(
-    object({ type: 'content', content: list(block, object({ type: 'image', source: base64Image })) }),
+    object({ type: 'content', content: list(block, object({ type: 'image', source: base64Image }, mark)) }),
   ),
   searchResult,
 ] as const
