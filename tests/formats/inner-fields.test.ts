@@ -507,8 +507,8 @@ describe('a conversation as clients bring it back loses nothing that they did no
     const text = { type: 'output_text', text: 'a', annotations: [], logprobs: [] }
     const body = responses(
       { type: 'message', id: 'msg_1', status: 'completed', role: 'assistant', phase: null, content: [text] },
-      { ...call, id: 'fc_1', status: 'completed', caller: { type: 'direct' } },
-      { ...answered, id: 'fco_1', status: 'completed' },
+      { ...call, namespace: 'n', id: 'fc_1', status: 'completed', caller: { type: 'direct' } },
+      { ...answered, name: 'f', namespace: 'n', id: 'fco_1', status: 'completed' },
     )
     for (const to of FORMATS) expect([to, ...lost(RESPONSES, to, body)]).toEqual([to])
   })

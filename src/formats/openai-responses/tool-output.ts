@@ -28,7 +28,7 @@ export function decodeOutput(item: JsonObject, callId: string, kind: ToolCallKin
     type: 'tool-result',
     kind,
     callId,
-    name: undefined,
+    name: asString(item['name']),
     content: outputContent(item['output']),
     isError: item['status'] === 'incomplete' || item['status'] === 'failed',
     cache: undefined,

@@ -81,7 +81,8 @@ const SHELL: ReadFields = {
 const ITEM: ReadFields = { type: 'string', id: 'string', status: 'string', created_by: true }
 const CALL: ReadFields = { ...ITEM, call_id: 'string', caller: object({ type: oneOf('direct') }) }
 const NAMED_CALL: ReadFields = { ...CALL, name: true, namespace: 'string' }
-const OUTPUT: ReadFields = { ...CALL, name: 'string', output: readOfOutput }
+/** Whose result it is says its call. */
+const OUTPUT: ReadFields = { ...CALL, name: 'string', namespace: 'string', output: readOfOutput }
 
 const MESSAGE: ReadFields = { ...ITEM, role: true, phase: 'string', content: textOr(list(readOfPart)) }
 

@@ -19,6 +19,11 @@ test('a result behind a word of the user is a turn of its own', () => {
   ])
 })
 
+test('a result says the name of its tool, which its call may no longer', () => {
+  const input = [{ type: 'function_call_output', call_id: 'c', name: 'read', output: 'done' }]
+  expect(request({ input }).turns[0]?.parts).toMatchObject([{ type: 'tool-result', name: 'read' }])
+})
+
 function refusal(body: JsonObject): GatewayError {
   try {
     request(body)
