@@ -3,7 +3,7 @@ import { carrierOf, mayBeSigned } from '@/formats/signatures/carried-signature.t
 import { phaseOf } from '@/formats/signatures/phase.ts'
 import { signatureFor } from '@/formats/signatures/signature.ts'
 import { wrappedInput } from '@/formats/tools/call-input.ts'
-import type { Part, ReasoningPart, Signature } from '@/generation/part.ts'
+import type { MediaPart, Part, ReasoningPart, Signature } from '@/generation/part.ts'
 import { isJsonObject, present } from '@/json/json.ts'
 import { encodeMedia } from './media.ts'
 import type { ModelTraits } from './models.ts'
@@ -25,11 +25,8 @@ export function encodeUserPart(part: Part, to: PartDestination): WirePart[] {
       return part.text === '' ? [] : [{ text: part.text }]
     case 'refusal':
       return part.text === '' ? [] : [{ text: part.text }]
-    case 'media': {
-      const media = encodeMedia(part, to)
-      // A document of no text.
-      return media.text === '' ? [] : [media]
-    }
+    case 'media':
+      return encodeSaidMedia(part, to)
     case 'opaque':
       if (part.format === FORMAT && isJsonObject(part.value)) return [part.value]
       to.losses.add('extension', part.name)
@@ -41,6 +38,12 @@ export function encodeUserPart(part: Part, to: PartDestination): WirePart[] {
     default:
       return part satisfies never
   }
+}
+
+/** None for a document of no text. */
+function encodeSaidMedia(part: MediaPart, to: PartDestination): WirePart[] {
+  const media = encodeMedia(part, to)
+  return media.text === '' ? [] : [media]
 }
 
 /** The parts of a model's turn, its signatures on the parts they belong to. */
@@ -89,7 +92,7 @@ function encodeModelPart(part: Part, carried: string | undefined, to: PartDestin
     }
     case 'media': {
       const thoughtSignature = carried ?? ownSignature(part.signature, to)
-      return [present({ ...encodeMedia(part, to), thoughtSignature })]
+      return encodeSaidMedia(part, to).map(media => present({ ...media, thoughtSignature }))
     }
     default:
       return encodeUserPart(part, to)

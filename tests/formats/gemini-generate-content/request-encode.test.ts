@@ -250,7 +250,10 @@ describe('media', () => {
 
   test('a document of no text has no part, as Google refuses an empty one', () => {
     const empty = media({ type: 'text', text: '' }, { kind: 'document' })
-    expect(contents(G25, user(textPart('a'), empty))).toEqual([{ role: 'user', parts: [{ text: 'a' }] }])
+    expect(contents(G25, user(textPart('a'), empty), assistant(textPart('b'), empty))).toEqual([
+      { role: 'user', parts: [{ text: 'a' }] },
+      { role: 'model', parts: [{ text: 'b' }] },
+    ])
   })
 })
 
