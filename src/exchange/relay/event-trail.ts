@@ -1,50 +1,65 @@
 import { runMachine } from '@/generation/machine.ts'
 import { type JsonObject, parseObject } from '@/json/json.ts'
+import { hasMark, lastIndexOfMark, valueAfter } from '@/json/mark.ts'
 import { createSseParser } from '@/sse/parser.ts'
 import { eachEvent } from '@/sse/splitter.ts'
 
-/** How much of the end of a run is kept to read the number of its last event from. */
-const TRAIL_BYTES = 4096
+// A quote inside a JSON string is escaped, so these keys cannot be found in the answer's text.
+const NUMBER = Buffer.from('"sequence_number"')
+const RESPONSE = [Buffer.from('"response"')]
 
 /**
- * What a stream said first and last, for an error event of ours in formats that number their events. Keeps copies, since a
- * view would hold all of the read it is part of.
+ * What a stream said first and last, for an error event of ours in formats that number their events. What lies between two
+ * events to keep the connection alive has no number, and says nothing.
  */
 export class EventTrail {
+  /** The event that announced the response; a copy, since a view would hold all of the read it is part of. */
   #first: Buffer | undefined
-  #last: Uint8Array = Buffer.alloc(0)
+  #number: number | undefined
 
-  follow(run: Uint8Array): void {
-    this.#first ??= Buffer.from(firstEvent(Buffer.from(run)))
-    this.#last = Buffer.from(run.subarray(-TRAIL_BYTES))
-  }
-
-  /** The same for a later read that is a run as a whole: it need not be copied, as long as it is short. */
-  followRead(read: Uint8Array): void {
-    this.#last = read.length <= TRAIL_BYTES ? read : Buffer.from(read.subarray(-TRAIL_BYTES))
+  /** Takes note of whole events. */
+  follow(events: Uint8Array): void {
+    this.#first ??= firstResponse(events)
+    this.#number = lastNumber(events) ?? this.#number
   }
 
   /** The number of the last event, beside the response that the first one announced. */
-  lastData(): JsonObject | undefined {
-    const numbers = [
-      ...Buffer.from(this.#last)
-        .toString('latin1')
-        .matchAll(/"sequence_number"\s*:\s*(\d+)/g),
-    ]
+  lastData(): JsonObject {
     const response =
       this.#first && parseObject(runMachine(createSseParser(), [this.#first])[0]?.data ?? '')?.['response']
-    const last = numbers.at(-1)?.[1]
     return {
       ...(response === undefined ? {} : { response }),
-      ...(last === undefined ? {} : { sequence_number: Number(last) }),
+      ...(this.#number === undefined ? {} : { sequence_number: this.#number }),
     }
   }
 }
 
-function firstEvent(run: Buffer): Buffer {
+function firstResponse(events: Uint8Array): Buffer | undefined {
+  if (!hasMark(events, RESPONSE)) return undefined
   let first: Buffer | undefined
-  eachEvent(run, event => {
-    first ??= event
+  eachEvent(Buffer.from(events), event => {
+    if (first === undefined && hasMark(event, RESPONSE)) first = Buffer.from(event)
   })
-  return first ?? run
+  return first
+}
+
+/** The last number that an event has; undefined: none has one. A tool of the response may have a field of that name. */
+function lastNumber(events: Uint8Array): number | undefined {
+  let at = lastIndexOfMark(events, NUMBER, events.length)
+  while (at >= 0) {
+    const number = numberAt(events, valueAfter(events, at + NUMBER.length))
+    if (number !== undefined || at === 0) return number
+    at = lastIndexOfMark(events, NUMBER, at - 1)
+  }
+  return undefined
+}
+
+function numberAt(bytes: Uint8Array, from: number): number | undefined {
+  let number: number | undefined
+  for (let at = from; isDigit(bytes[at]); at += 1) number = (number ?? 0) * 10 + (bytes[at] ?? 0) - 0x30
+  return number
+}
+
+function isDigit(byte = 0): boolean {
+  return byte >= 0x30 && byte <= 0x39
 }

@@ -97,7 +97,7 @@ export class PassthroughPipeline implements Pipeline {
       const text = usualText(chunk)
       return text === undefined ? this.#split(chunk) : this.#lookThrough(chunk, text)
     }
-    this.#trail?.followRead(chunk)
+    this.#trail?.follow(chunk)
     if (this.#hidesUsage) blankNullUsage(chunk)
     emit(chunk)
   }

@@ -1,5 +1,8 @@
 import type { StreamMachine } from '@/generation/machine.ts'
 
+/** What may stand before the first event, and is no part of its line. */
+const BOM = /^\uFEFF/
+
 /**
  * The other form of streamGenerateContent, without `alt=sse`: the same objects as one JSON array. Takes the text of
  * server-sent events, whole ones however many at once, and gives pieces of the array. Payloads stay as they are;
@@ -10,7 +13,8 @@ export function createArrayFramer(): StreamMachine<string, string> {
   return {
     push(text, emit) {
       let pieces = ''
-      for (const block of text.split(/\r\n\r\n|\n\n|\r\r/)) {
+      const events = started ? text : text.replace(BOM, '')
+      for (const block of events.split(/\r\n\r\n|\n\n|\r\r/)) {
         const payload = dataOf(block)
         if (payload === '' || payload === '[DONE]') continue
         pieces += started ? `,\r\n${payload}` : `[${payload}`

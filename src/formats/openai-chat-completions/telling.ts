@@ -1,4 +1,4 @@
-import { hasMark, indexOfMark } from '@/json/mark.ts'
+import { hasMark, indexOfMark, valueAfter } from '@/json/mark.ts'
 
 const USAGE = Buffer.from('"usage"')
 const FINISH_REASON = Buffer.from('"finish_reason"')
@@ -28,16 +28,9 @@ export function isTelling(event: Uint8Array): boolean {
 /** True when a value of this key passes the test, which is given the position of the value's first byte. */
 function hasValue(event: Uint8Array, key: Buffer, test: (event: Uint8Array, at: number) => boolean): boolean {
   for (let at = indexOfMark(event, key); at !== -1; at = indexOfMark(event, key, at + 1)) {
-    let value = at + key.length
-    while (isGap(event[value])) value += 1
-    if (test(event, value)) return true
+    if (test(event, valueAfter(event, at + key.length))) return true
   }
   return false
-}
-
-/** White space and the colon. */
-function isGap(byte: number | undefined): boolean {
-  return byte === 0x3a || byte === 0x20 || byte === 0x09 || byte === 0x0a || byte === 0x0d
 }
 
 function startsObject(event: Uint8Array, at: number): boolean {

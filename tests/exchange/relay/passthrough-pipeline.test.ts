@@ -431,6 +431,45 @@ test('a message that ends in the middle of a call, and does not say why, ends in
   expect(written.at(-1)).toStartWith('event: error')
 })
 
+describe('an error of ours goes on with the numbers of a response that was cut', () => {
+  const event = (type: string, fields: string) => `event: ${type}\ndata: {"type":"${type}",${fields}}\n\n`
+  const tool = '{"parameters":{"properties":{"sequence_number":{"type":"integer"}}}}'
+  const begun = [
+    event('response.created', `"sequence_number":0,"response":{"id":"r","model":"m","tools":[${tool}]}`),
+    event('response.output_text.delta', '"sequence_number":1,"output_index":0,"delta":"Hello"'),
+  ]
+
+  test.each<[string, string[], number]>([
+    ['in the middle', begun, 2],
+    ['behind its first event, which names a field so', begun.slice(0, 1), 1],
+    ['behind a keepalive', [...begun, ': keepalive\n\n'], 2],
+    ['behind an empty line', [...begun, '\n'], 2],
+    ['behind an event without a number', [...begun, event('ping', '"n":1')], 2],
+    ['that begins with a keepalive', [': keepalive\n\n', ...begun], 2],
+    [
+      'behind an event whose number stands far from its end',
+      [...begun, event('response.output_text.done', `"sequence_number":2,"text":"${'long '.repeat(2000)}"`)],
+      3,
+    ],
+  ])('%s', (_, events, next) => {
+    for (const chunks of [events, [events.join('')], [...events.join('')]]) {
+      const pipeline = pipelineOf('openai-responses')
+      const written: string[] = []
+      const emit = (bytes: Uint8Array) => written.push(Buffer.from(bytes).toString())
+      for (const chunk of chunks) pipeline.push(new Uint8Array(Buffer.from(chunk)), emit)
+      pipeline.end(emit)
+      const added = written.join('').slice(events.join('').length)
+      expect([...added.matchAll(/"type":"([^"]+)","sequence_number":(\d+)/g)].map(([, ...of]) => of)).toEqual(
+        [
+          ['error', `${next}`],
+          ['response.failed', `${next + 1}`],
+        ],
+      )
+      expect(added).toContain('"id":"r"')
+    }
+  })
+})
+
 describe('a response whose upstream ends it in response.done ends in the event that clients wait for', () => {
   const event = (type: string, fields: string) => `event: ${type}\ndata: {"type":"${type}",${fields}}\n\n`
   const begun = [

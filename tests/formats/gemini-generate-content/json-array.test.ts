@@ -23,6 +23,11 @@ describe('edge 72: the JSON array form of a stream', () => {
     expect(JSON.parse(text)).toEqual([{ a: 1 }, {}])
   })
 
+  test('a BOM before the first event is no part of the array', () => {
+    const events = ['\uFEFFdata: {"a":1}\n\n', 'data: {"b":"\uFEFF"}\n\n']
+    expect(runMachine(createArrayFramer(), events).join('')).toBe('[{"a":1},\r\n{"b":"\uFEFF"}]')
+  })
+
   test('an error is an element, first or later', () => {
     const error = 'data: {"error":{"code":503}}\r\n\r\n'
     expect(JSON.parse(runMachine(createArrayFramer(), [error]).join(''))).toEqual([{ error: { code: 503 } }])
