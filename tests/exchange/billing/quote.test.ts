@@ -4,7 +4,7 @@ import { callerBy } from '#tests/support/caller.ts'
 import { channelOf, modelOf, routeOf } from '#tests/support/channels.ts'
 import { outlineOf, readBody, textsOf } from '@/exchange/admission/body.ts'
 import { Prompt } from '@/exchange/admission/prompt.ts'
-import { quote, quoteOperation } from '@/exchange/billing/quote.ts'
+import { isWorthBeginning, quote, quoteOperation } from '@/exchange/billing/quote.ts'
 import { weighPrompt } from '@/exchange/billing/token-estimate.ts'
 import { readPrices } from '@/generation/rate-text.ts'
 import type { ConversationSurface } from '@/generation/surface.ts'
@@ -59,6 +59,27 @@ test.each([
   const message = `'${name}' must be a whole number from ${least} to ${most}`
   for (const value of [least - 1, most + 1, least + 0.5])
     await expect(quoting(value)).rejects.toThrow(message)
+})
+
+test.each([
+  ['what is stated', undefined, { max_tokens: 50 }, 50],
+  ['what its model writes, where more is stated', 1000, { max_tokens: 2_147_483_647 }, 1000],
+  ['what its model writes, where nothing is', 1000, {}, 1000],
+  [
+    'what any model writes, where more is stated and nobody knows',
+    undefined,
+    { max_tokens: 200_000 },
+    131_072,
+  ],
+  ['a long answer, where nothing is stated and nobody knows', undefined, {}, 16_384],
+])('no answer is held for as more than %s', async (_, maxOutputTokens, said, most) => {
+  const model = { ...MODEL, maxOutputTokens }
+  const { quoted } = await quoteOf('chat', JSON.stringify({ model: 'm', messages: [], ...said }), { model })
+  expect(quoted.maxOutput).toBe(most)
+})
+
+test('an answer that nobody limited is begun where 256 tokens of it are paid for', () => {
+  expect([255, 256].map(isWorthBeginning)).toEqual([false, true])
 })
 
 const LONG: Model = { ...MODEL, maxOutputTokens: 50_000 }
