@@ -111,6 +111,24 @@ describe('versions', () => {
     expect((await readCurrentPrices(db.orm)).get(id)?.rates?.tokens.input).toBe(1_250_000n)
   })
 
+  test('the last that was applied holds after the clock was set back to before it; one that is planned does not', async () => {
+    await apply(undefined)
+    const ahead = (minutes: number) => new Date(Date.now() + minutes * 60_000)
+    const version = { modelId: id, source: 'file' } as const
+    await db.orm.insert(priceVersion).values({ ...version, rates: { input: '7' }, validFrom: ahead(10) })
+    expect(await inCatalog()).toBeUndefined()
+    const whenAhead = (input: string, minutes: number) => ({
+      ...version,
+      rates: { input },
+      validFrom: ahead(minutes),
+      createdAt: ahead(minutes),
+    })
+    await db.orm.insert(priceVersion).values([whenAhead('8', 90), whenAhead('9', 60)])
+    expect((await inCatalog())?.rates.tokens.input).toBe(9n)
+    await apply('input: 1.25')
+    expect((await inCatalog())?.rates.tokens.input).toBe(1_250_000n)
+  })
+
   test('processes that apply at once make one', async () => {
     await Promise.all(Array.from({ length: 5 }, () => apply('input: 1.25')))
     expect(await versions()).toHaveLength(1)
