@@ -175,7 +175,7 @@ export const CHECKS: readonly Check[] = [
     name: 'job_holds',
     title: 'every job whose money is set aside has its hold',
     about: 'account',
-    // Who looks at a job may be about to close it. One that was stored when its process had been taken for dead has none.
+    // Who looks at a job may be about to close it.
     query: `
       select j.account_id, null::numeric as difference,
         format('video %s of account %s: nothing is set aside for it', j.id, j.account_id) as text

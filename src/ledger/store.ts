@@ -192,6 +192,11 @@ export function ledgerStore({ sql }: Pick<Database, 'sql'>) {
         const [row] = await tx<{ rows: number }[]>`select ledger_roll_up(now()) as rows`
         return row?.rows ?? 0
       }),
+    /** Brings budgets of a period that is still to come, since the clock was set back, to the one that runs; returns how many. */
+    async returnBudgets(): Promise<number> {
+      const [row] = await sql<{ returned: number }[]>`select ledger_return_budgets() as returned`
+      return row?.returned ?? 0
+    },
   }
 
   /** A transaction that may take longer than those that an exchange waits for. */

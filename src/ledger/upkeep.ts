@@ -90,7 +90,7 @@ export class Upkeep {
     if (reaped.length > 0) log.warn({ holds: reaped.length }, 'settled holds without an owner')
   }
 
-  /** Partitions, expiry of credit, daily totals, what processes that are gone have left, what was refused, forgotten holds. */
+  /** Partitions, expiry of credit, daily totals, periods of budgets, what processes that are gone have left, what was refused, forgotten holds. */
   async maintain(): Promise<void> {
     const { pool, adoption, settleRefused } = this.#options
     const store = pool.store
@@ -98,6 +98,7 @@ export class Upkeep {
       () => store.makePartitions(),
       () => this.#expireCredit(),
       () => store.rollUp(),
+      () => store.returnBudgets(),
       () => adoption.run(),
       settleRefused,
       () => this.#freeForgotten(),

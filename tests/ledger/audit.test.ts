@@ -548,7 +548,7 @@ describe('finds', () => {
       select to_char(now() at time zone 'UTC', 'YYYY_MM') as month`
     await database.sql.unsafe(`
       create or replace function ledger_priority(p_grant text) returns integer language sql immutable as 'select 0';
-      alter function ledger_entrust(uuid, bigint, timestamptz) security invoker;
+      alter function ledger_entrust(uuid, bigint, timestamptz, bigint, bigint, bigint) security invoker;
       alter table hold drop constraint hold_amount, add constraint hold_amount check (amount >= 0);
       alter table redemption drop constraint redemption_code_hash_account_id_pk,
         add constraint redemption_code_hash_account_id_pk primary key (code_hash, account_id, entry_id);

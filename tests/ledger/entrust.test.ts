@@ -104,6 +104,32 @@ test('a hold is entrusted to no job of another account', async () => {
   expect(await pendingOf(payer)).toBe(0n)
 })
 
+test.each([
+  ['', {}],
+  [' within the cap of its key', { cap: { amountNano: 100n, period: 'day' as const } }],
+])(
+  'a hold that is gone is set aside anew for its job%s, whatever the account has by then',
+  async (_, options) => {
+    const payer = await fixture.payer(100n, options)
+    const request = holdOf(payer, 60n)
+    await ledger.hold(request)
+    await sql`update hold set deadline = now() - interval '1 second' where id = ${request.id}`
+    await ledger.beat()
+    const other = holdOf(payer, 90n)
+    await ledger.hold(other)
+    const entrust = () => sql<{ kept: boolean }[]>`select ledger_entrust(${request.id}, ${payer.accountId},
+    now() + interval '1 hour', ${payer.keyId}, 60, 1) as kept`
+    for (const _again of [1, 2]) expect(await entrust()).toMatchObject([{ kept: true }])
+    expect(await pendingOf(payer)).toBe(150n)
+    expect(await orphans(payer, 'pending')).toBe(0)
+    expect(await settled(request, payer)).toMatchObject({ outcome: 'settled', chargedNano: 7n })
+    await ledger.void(other)
+    expect(await store.balance(payer.accountId)).toMatchObject({ balanceNano: 93n, pendingNano: 0n })
+    expect(await entrust()).toMatchObject([{ kept: false }])
+    expect((await audit(url, { accountId: payer.accountId })).ok).toBe(true)
+  },
+)
+
 test('a hold that is gone cannot be entrusted, and its cost is posted as a correction', async () => {
   const payer = await fixture.payer(100n)
   const request = holdOf(payer, 10n)

@@ -1,5 +1,6 @@
 import { afterAll, describe, expect, test } from 'bun:test'
 import { manualClock } from '#tests/support/manual-clock.ts'
+import { audit } from '@/ledger/audit.ts'
 import { TIMINGS } from '@/ledger/timings.ts'
 import type { Posting } from '@/ledger/types.ts'
 import { costOf, cutOff, holdOf, ledgerFixture, newId, type Payer } from './fixture.ts'
@@ -40,6 +41,21 @@ test('a heartbeat that did not reach the database is none: the ledger is unwell 
   // Connections that were cut fail once more before they are opened anew.
   while ((await failureOf(() => own.beat())) !== '') expect(own.state().healthy).toBe(false)
   expect(own.state().healthy).toBe(true)
+})
+
+test('a budget whose period began while the clock was ahead is in the running one again, with all that it has spent', async () => {
+  const payer = await fixture.payer(100n, { cap: { amountNano: 10n, period: 'month' } })
+  const request = holdOf(payer, 6n)
+  await ledger.hold(request)
+  await ledger.settle(costOf(request, 6n))
+  await sql`update key_budget set period_start = ledger_period_start(period, now() + interval '40 days')
+    where key_id = ${payer.keyId}`
+  await ledger.maintain()
+  const [row] =
+    await sql`select spent, period_start = ledger_period_start(period, now()) as runs from key_budget
+    where key_id = ${payer.keyId}`
+  expect(row).toEqual({ spent: 6n, runs: true })
+  expect((await audit(fixture.database.url, { accountId: payer.accountId })).ok).toBe(true)
 })
 
 test('what is set aside for no exchange that runs is freed after a minute, and nothing else', async () => {

@@ -3,7 +3,6 @@ import { fetchWhole } from '@/exchange/attempt/attempt.ts'
 import { type Admitted, overCandidates, type Prepared, type Try } from '@/exchange/attempt/routes.ts'
 import { charge } from '@/exchange/billing/charge.ts'
 import type { UsedUp } from '@/exchange/billing/used-up.ts'
-import type { ExchangeRecord } from '@/exchange/record.ts'
 import { withUntold } from '@/formats/lowering/caller-words.ts'
 import { wholeHeaders } from './reply.ts'
 
@@ -15,8 +14,8 @@ export interface CallerAnswer {
   used: UsedUp | undefined
   /** What of the answer the caller's format has no word for; undefined: it says all of it. */
   untold?: ReadonlySet<string> | undefined
-  /** Hands the hold to a job, which is charged when it ends; the caller is answered when that is durable. */
-  entrust?: (record: ExchangeRecord) => Promise<void>
+  /** Hands the hold, of so much, to a job, which is charged when it ends; the caller is answered when that is durable. */
+  entrust?: (heldNano: bigint) => Promise<void>
 }
 
 /**
@@ -48,7 +47,7 @@ export async function relayWhole<P extends Prepared>(
   charge(record, answer.used, reservation.bill)
   await reservation.granted
   if (answer.entrust !== undefined) {
-    await answer.entrust(record)
+    await answer.entrust(reservation.bill.firstNano)
     reservation.bill.entrusted()
   }
   onEnd()

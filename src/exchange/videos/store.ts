@@ -151,8 +151,8 @@ export function videoStore({ orm }: Pick<Database, 'orm'>, box: SecretBox) {
   })
 
   return {
-    /** Stores a new job and gives it the hold of its order, both or neither. */
-    async add(job: VideoJob): Promise<void> {
+    /** Stores a new job and gives it the hold of its order, which is of so much; both or neither. */
+    async add(job: VideoJob, heldNano: bigint): Promise<void> {
       await orm.transaction(async tx => {
         await tx.insert(videoJob).values({
           ...job,
@@ -162,7 +162,8 @@ export function videoStore({ orm }: Pick<Database, 'orm'>, box: SecretBox) {
           deadline: inSeconds(DEADLINE_SECONDS),
         })
         await tx.execute(
-          sqlText`select ledger_entrust(${job.id}, ${job.accountId}, ${inSeconds(DEADLINE_SECONDS)})`,
+          sqlText`select ledger_entrust(${job.id}, ${job.accountId}, ${inSeconds(DEADLINE_SECONDS)}, ${job.keyId},
+            ${`${heldNano}`}::text::bigint, ${job.priceVersion})`,
         )
       })
     },

@@ -207,7 +207,7 @@ function reader(
       orderedSeconds: terms.seconds * terms.samples,
     }
     const body = JSON.stringify(viewOf(job, dialect, origin))
-    return { body, contentType: JSON_TYPE, used: undefined, entrust: () => store.add(job) }
+    return { body, contentType: JSON_TYPE, used: undefined, entrust: heldNano => store.add(job, heldNano) }
   }
 }
 

@@ -35,7 +35,7 @@ async function orderedJob(): Promise<VideoJob> {
     keptUntil: undefined,
     deletedAt: undefined,
   }
-  await videos.add(job)
+  await videos.add(job, 1n)
   return job
 }
 

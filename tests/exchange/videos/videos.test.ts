@@ -292,6 +292,24 @@ describe('money', () => {
     },
   )
 
+  test('is set aside for a film whose process was taken for dead while its maker took the order', async () => {
+    const before = await balance()
+    const { answer } = maker
+    maker.answer = async (request, signal) => {
+      await until(async () => (await balance()).pending > before.pending)
+      await gateway.database.sql`update hold set deadline = '-infinity'`
+      await gateway.ledger.reap(3_600_000, 100)
+      maker.answer = answer
+      return answer(request, signal)
+    }
+    const { id } = await order('sora')
+    expect((await balance()).pending).toBe(before.pending + 410_000_000n)
+    await gateway.database
+      .sql`update video_job set leased_until = null, created_at = now() - interval '3 seconds' where id = ${uuidOf(id)}`
+    await gateway.server.flush()
+    expect(await audited()).toBe(true)
+  })
+
   test('is held once for an order that is repeated with its Idempotency-Key', async () => {
     const headers = { 'idempotency-key': crypto.randomUUID() }
     const [one, other] = [await order('sora', {}, headers), await order('sora', {}, headers)]
