@@ -161,6 +161,8 @@ class ReceivedRequests {
 function createAnswer(gateway: ApiGateway, listener: Listener, received: ReceivedRequests) {
   const app = createApiHost(gateway, listener)
   return (request: Request): Response | Promise<Response> => {
+    // Elysia measures an answer to a HEAD by reading it to its end; Bun ends what flows, a film or a running response.
+    if (request.method === 'HEAD') return app.fetch(received.replace(request, asGet(request)))
     if (request.method !== 'POST' || !request.headers.has('idempotency-key')) return app.fetch(request)
     return answerOnce(gateway, {
       request,
@@ -169,6 +171,10 @@ function createAnswer(gateway: ApiGateway, listener: Listener, received: Receive
       answer: again => Promise.resolve(app.fetch(received.replace(request, again))),
     })
   }
+}
+
+function asGet({ url, headers, signal }: Request): Request {
+  return new Request(url, { headers, signal })
 }
 
 /** The surface in whose format errors on a path are written; undefined: OpenAI's. */

@@ -654,6 +654,26 @@ describe('content', () => {
     expect(await least(1000, leave)).toBeLessThan(1000)
   })
 
+  test('has its length told to a HEAD, for which it is not read', async () => {
+    const id = await made('sora')
+    maker.film = () => new Response('film', { headers: { 'content-type': 'video/mp4' } })
+    const head = await send('HEAD', `/v1/videos/${id}/content`)
+    expect(head.status).toBe(200)
+    expect(head.headers.get('content-length')).toBe('4')
+    let closed = false
+    maker.film = () =>
+      new Response(
+        new ReadableStream({
+          pull: controller => controller.enqueue(new Uint8Array(64 * 1024)),
+          cancel() {
+            closed = true
+          },
+        }),
+      )
+    expect((await send('HEAD', `/v1/videos/${id}/content`)).status).toBe(200)
+    await until(() => closed)
+  })
+
   test('that breaks off at the maker breaks off at the caller', async () => {
     const id = await made('sora')
     maker.film = ({ query }) => {

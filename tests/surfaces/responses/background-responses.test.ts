@@ -100,6 +100,20 @@ describe.each(UPSTREAMS)('over %s', format => {
   })
 })
 
+test('a HEAD of the stream of a response that still runs ends with its head', async () => {
+  const { finish } = begun()
+  const { id } = await openai.responses.create({ model: 'chat/echo', input: 'go', background: true })
+  const head = await fetch(`${gateway.url}/v1/responses/${id}?stream=true`, {
+    method: 'HEAD',
+    headers: { authorization: `Bearer ${gateway.key}` },
+  })
+  expect(head.status).toBe(200)
+  expect(head.headers.get('content-type')).toStartWith('text/event-stream')
+  expect((await openai.responses.retrieve(id)).status).not.toBe('completed')
+  finish()
+  expect((await ended(id)).output_text).toBe('first words and last')
+})
+
 test('a stream that was dropped goes on where it was, while the response still runs', async () => {
   const { finish } = begun()
   const stream = await openai.responses.create({
