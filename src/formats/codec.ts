@@ -113,7 +113,7 @@ export interface Codec {
   takesCustomTools(target: Target): boolean
 
   /** Which tool names the format accepts; others are mapped reversibly (formats/tools/names.ts). */
-  readonly toolNames: { pattern: RegExp; maxLength: number }
+  readonly toolNames: NameRule
 
   /**
    * Whether the upstream can be told the address of this media and reads it there itself. True as well for what it
@@ -231,6 +231,12 @@ interface Emulation {
 /** The format could be asked for everything. */
 export const NO_EMULATION: Emulation = { stop: [], outputTool: undefined }
 
+/** Which names of tools, or ids of calls, a target accepts. */
+export interface NameRule {
+  pattern: RegExp
+  maxLength: number
+}
+
 /** What a decoder needs to know that the upstream's answer does not say. */
 export interface DecodeContext {
   /** The vendor of the upstream, put on the signatures it made. */
@@ -242,6 +248,11 @@ export interface DecodeContext {
    * know what the answer says in full.
    */
   isPassed?: boolean
+}
+
+/** What all candidates of a streamed answer share. */
+export interface AnswerScope extends Pick<DecodeContext, 'vendor' | 'newId'> {
+  nextBlock: () => number
 }
 
 /** Everything a reply says that is not in the answer itself. */

@@ -31,6 +31,15 @@ export interface RecordingOptions {
   log: Log
 }
 
+/** How an answer ended. */
+export interface AnswerEnd {
+  /** It may be given again. */
+  complete: boolean
+  ending: 'closed' | 'broken'
+  /** Of one that did not flow. */
+  head?: AnswerHead
+}
+
 /** Keeps an answer as it passes, a stretch at a time, so that memory holds little of it. */
 export class Recording {
   readonly #options: RecordingOptions
@@ -74,14 +83,10 @@ export class Recording {
   }
 
   /**
-   * The end of the answer; `complete` is one that may be given again. Resolves when the database knows, or after a
-   * while; `kept` resolves when it knows or all tries have failed.
+   * The end of the answer. Resolves when the database knows, or after a while; `kept` resolves when it knows or all tries
+   * have failed.
    */
-  async end(result: {
-    complete: boolean
-    ending: 'closed' | 'broken'
-    head?: AnswerHead
-  }): Promise<{ kept: Promise<void> }> {
+  async end(result: AnswerEnd): Promise<{ kept: Promise<void> }> {
     this.#cancelTimer?.()
     // What gathered while one stretch was written is the next one.
     while (this.#writing !== undefined) await this.#writing

@@ -3,7 +3,7 @@ import type { ObservedRun } from '@/exchange/gateway.ts'
 import { clientClosed } from '@/exchange/interruption.ts'
 import type { ExchangeRecord } from '@/exchange/record.ts'
 import { type BodyRead, pulledBody } from '@/exchange/relay/pulled-body.ts'
-import { Recording, type RecordingOptions } from './recording.ts'
+import { type AnswerEnd, Recording, type RecordingOptions } from './recording.ts'
 import type { AnswerHead } from './store.ts'
 
 /** How long an answer is fetched on for a caller who left, so that a retry finds it. */
@@ -146,7 +146,7 @@ export class IdempotentRun implements ObservedRun {
     return inTime === true && this.#record?.endState === 'complete'
   }
 
-  async #end(result: { complete: boolean; ending: 'closed' | 'broken'; head?: AnswerHead }): Promise<void> {
+  async #end(result: AnswerEnd): Promise<void> {
     if (this.#isOver) return
     this.#isOver = true
     this.#cancelLinger?.()

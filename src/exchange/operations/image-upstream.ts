@@ -7,7 +7,7 @@ import type { JsonObject } from '@/json/json.ts'
 import type { Route } from '@/routing/model.ts'
 import type { StreamedBody } from '@/upstream/request.ts'
 import { dialectOf } from './dialect.ts'
-import { base64Length, encodeBase64, type Piece, sizeOf, streamOf } from './pieces.ts'
+import { base64Length, encodeBase64, type Piece, type StoredPiece, sizeOf, streamOf } from './pieces.ts'
 
 /** How an upstream makes images. */
 export type ImageWay = 'openai' | 'imagen' | 'gemini'
@@ -19,10 +19,7 @@ export function imageWayOf({ channel, upstreamModel }: Route): ImageWay | undefi
 }
 
 /** An image that a request brings along: in memory, or on disk. */
-export type InputImage = { mediaType: string } & (
-  | { base64: string }
-  | { size: number; read(): AsyncGenerator<Uint8Array> }
-)
+export type InputImage = { mediaType: string } & ({ base64: string } | StoredPiece)
 
 /** The caller's words for what an upstream may be unable to say, or to make. */
 export type ImageWords = Readonly<Record<UnsaidFact | 'count', string>>

@@ -2,7 +2,7 @@
 export type Piece = Uint8Array | StoredPiece
 
 /** Bytes that lie elsewhere; they can be read any number of times, once for each attempt. */
-interface StoredPiece {
+export interface StoredPiece {
   /** In bytes. */
   size: number
   read(): AsyncGenerator<Uint8Array>

@@ -1,3 +1,4 @@
+import type { AnswerScope } from '@/formats/codec.ts'
 import { NO_NOTE, type PlainNote } from '@/formats/plain/plain-text.ts'
 import { joinPairs } from '@/formats/surrogates.ts'
 import type { Emit } from '@/generation/event.ts'
@@ -20,13 +21,6 @@ import { decodeLogprobs } from './logprobs.ts'
 import { decodeAnswerMedia, wordsAlone } from './media.ts'
 import { PartialArgs } from './partial-args.ts'
 import { FORMAT } from './wire.ts'
-
-/** What all candidates of an answer share. */
-export interface AnswerScope {
-  vendor: string
-  newId: () => string
-  nextBlock: () => number
-}
 
 interface TextBlock extends TextSoFar {
   type: 'text'

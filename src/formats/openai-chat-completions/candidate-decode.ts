@@ -1,3 +1,4 @@
+import type { AnswerScope } from '@/formats/codec.ts'
 import { AudioDeltas } from '@/formats/openai/audio-deltas.ts'
 import { joinPairs } from '@/formats/surrogates.ts'
 import type { Emit } from '@/generation/event.ts'
@@ -10,13 +11,6 @@ import { imagePart } from './media-decode.ts'
 import { ReasoningDetails, thinkingText } from './reasoning-details.ts'
 import { thoughtSignature } from './thought-signature.ts'
 import { FORMAT } from './wire.ts'
-
-/** What all candidates of an answer share. */
-export interface AnswerScope {
-  vendor: string
-  newId: () => string
-  nextBlock: () => number
-}
 
 /**
  * Reads the deltas of one choice. Text, refusal and reasoning follow one another, so one of them is open at a time;

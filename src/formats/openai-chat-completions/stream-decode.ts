@@ -1,5 +1,5 @@
 import type { GatewayError } from '@/errors/gateway-error.ts'
-import type { DecodeContext } from '@/formats/codec.ts'
+import type { AnswerScope, DecodeContext } from '@/formats/codec.ts'
 import { complaintIn, cutAnswer, errorInAnswer, unreadableEvent } from '@/formats/faults/fault.ts'
 import {
   type JsonPath,
@@ -24,7 +24,7 @@ import {
   parseJson,
 } from '@/json/json.ts'
 import type { SseEvent } from '@/sse/event.ts'
-import { type AnswerScope, CandidateDecoder } from './candidate-decode.ts'
+import { CandidateDecoder } from './candidate-decode.ts'
 import { decodeSources, hasSources } from './citations.ts'
 import { isEmpty } from './empty.ts'
 import { decodeBreak } from './finish.ts'

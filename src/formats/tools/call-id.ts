@@ -1,11 +1,7 @@
-/** Which ids a target accepts. */
-interface IdRule {
-  pattern: RegExp
-  maxLength: number
-}
+import type { NameRule } from '@/formats/codec.ts'
 
 /** What Anthropic and OpenAI's Responses accept; of Anthropic's the length is ours. */
-const WORD: IdRule = { pattern: /^[a-zA-Z0-9_-]+$/, maxLength: 64 }
+const WORD: NameRule = { pattern: /^[a-zA-Z0-9_-]+$/, maxLength: 64 }
 
 /**
  * A tool call's id as a target accepts it: unchanged where it fits, else a safe prefix and a hash of the whole.

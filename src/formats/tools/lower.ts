@@ -1,9 +1,10 @@
+import type { NameRule } from '@/formats/codec.ts'
 import type { Loss } from '@/generation/loss.ts'
 import type { ToolCallKind, ToolCallPart } from '@/generation/part.ts'
 import type { GenerationRequest, Turn } from '@/generation/request.ts'
 import type { CustomTool, FunctionTool, Tool, ToolChoice } from '@/generation/tool.ts'
 import { clientDeclaration } from './client-schemas.ts'
-import { identityKey, type NameRule, type ToolIdentity, ToolNames, type ToolTable } from './names.ts'
+import { identityKey, type ToolIdentity, ToolNames, type ToolTable } from './names.ts'
 
 /** A request with nothing but plain functions (and what the target may keep), and the way back. */
 interface LoweredTools {

@@ -1,3 +1,4 @@
+import type { NameRule } from '@/formats/codec.ts'
 import type { ToolCallKind } from '@/generation/part.ts'
 
 /** What a tool is to the caller. Two tools are the same exactly when all three agree. */
@@ -5,12 +6,6 @@ export interface ToolIdentity {
   kind: ToolCallKind
   name: string
   namespace: string | undefined
-}
-
-/** Which names a target accepts (`Codec.toolNames`). */
-export interface NameRule {
-  pattern: RegExp
-  maxLength: number
 }
 
 /** What the names of a lowered request stand for. Plain functions that kept their name are not in it. */
