@@ -44,62 +44,29 @@ const ANSWER_MS = 2_000
 export async function startSupervisor(options: SupervisorOptions): Promise<Supervisor> {
   const { clock, log, api, metrics } = options
   refuseTakenAddress(api)
-  const seats: Seat[] = []
   const workerMetrics = new WorkerMetrics<WorkerProcess>()
+  const newSeat = () => new Seat({ clock, log, onEnd: worker => workerMetrics.leave(worker) })
+  const first = newSeat()
+  const others = Array.from({ length: options.workers - 1 }, newSeat)
+  const seats = [first, ...others]
+  const living = () => seats.flatMap(({ worker }) => worker ?? [])
   let isStopping = false
-  let restarts = 0
   const kill = () => {
-    for (const { worker } of seats) worker?.kill()
+    for (const worker of living()) worker.kill()
   }
   process.once('exit', kill)
-
-  /** Ends all workers, and starts no more. */
-  async function clear(): Promise<void> {
+  await using opened = new AsyncDisposableStack()
+  opened.defer(() => void process.off('exit', kill))
+  opened.defer(async () => {
     isStopping = true
     await Promise.all(seats.map(seat => seat.clear()))
-    process.off('exit', kill)
-  }
-
-  /** Starts a worker for the seat, and another whenever it ends; resolves with its address once it serves. */
-  async function fill(seat: Seat, port: number): Promise<string> {
-    let servingSince: number | undefined
-    const worker = startWorker({ port })
-    seat.worker = worker
-    void worker.serving.then(
-      () => {
-        servingSince = clock.elapsed()
-        seat.isKept = true
-      },
-      () => undefined,
-    )
-    void worker.exited.then(code => {
-      seat.worker = undefined
-      workerMetrics.leave(worker)
-      if (isStopping || !seat.isKept) return
-      seat.failures = failuresOf(seat.failures, servingSince && clock.elapsed() - servingSince)
-      const afterMs = restartDelayMs(seat.failures)
-      log.error({ worker: worker.pid, exit_code: code, restart_after_ms: afterMs }, 'a worker ended')
-      seat.cancel = clock.after(afterMs, () => {
-        restarts += 1
-        fill(seat, port).catch(() => undefined)
-      })
-    })
-    return worker.serving
-  }
-
-  await using opened = new AsyncDisposableStack()
-  opened.defer(clear)
-  const first = new Seat()
-  seats.push(first)
-  const apiUrl = await fill(first, api.port)
+  })
+  const apiUrl = await first.fill(api.port)
   const port = Number(new URL(apiUrl).port)
-  const others = Array.from({ length: options.workers - 1 }, () => new Seat())
-  seats.push(...others)
-  await Promise.all(others.map(seat => fill(seat, port)))
-  const living = () => seats.flatMap(({ worker }) => worker ?? [])
+  await Promise.all(others.map(seat => seat.fill(port)))
   const own = ownRegistry(
     () => living().length,
-    () => restarts,
+    () => seats.reduce((sum, { restarts }) => sum + restarts, 0),
   )
   const readings = supervisedReadings(options.redisUrl ?? '', clock, log)
   opened.defer(() => readings.close())
@@ -120,17 +87,62 @@ export async function startSupervisor(options: SupervisorOptions): Promise<Super
   }
 }
 
+/** Whom a seat tells of its workers, and the time by which it starts the next. */
+interface SeatOptions {
+  clock: Clock
+  log: Log
+  onEnd: (worker: WorkerProcess) => void
+}
+
 /** The place of one worker, whoever holds it. */
 class Seat {
   worker: WorkerProcess | undefined
+  /** How many workers were started in the place of one that ended. */
+  restarts = 0
+  readonly #options: SeatOptions
   /** How many in a row ended before they had served for long. */
-  failures = 0
-  /** Whether whoever ends is followed by another: from when one has served. */
-  isKept = false
-  cancel: () => void = () => undefined
+  #failures = 0
+  /** Whether whoever ends is followed by another: from when one has served, until it is cleared. */
+  #isKept = false
+  #isCleared = false
+  #cancel: () => void = () => undefined
 
+  constructor(options: SeatOptions) {
+    this.#options = options
+  }
+
+  /** Starts a worker, and another whenever it ends; resolves with its address once it serves. */
+  async fill(port: number): Promise<string> {
+    const { clock, log, onEnd } = this.#options
+    const worker = startWorker({ port })
+    this.worker = worker
+    let servingSince: number | undefined
+    void worker.serving.then(
+      () => {
+        servingSince = clock.elapsed()
+        this.#isKept = true
+      },
+      () => undefined,
+    )
+    void worker.exited.then(code => {
+      this.worker = undefined
+      onEnd(worker)
+      if (this.#isCleared || !this.#isKept) return
+      this.#failures = failuresOf(this.#failures, servingSince && clock.elapsed() - servingSince)
+      const afterMs = restartDelayMs(this.#failures)
+      log.error({ worker: worker.pid, exit_code: code, restart_after_ms: afterMs }, 'a worker ended')
+      this.#cancel = clock.after(afterMs, () => {
+        this.restarts += 1
+        this.fill(port).catch(() => undefined)
+      })
+    })
+    return worker.serving
+  }
+
+  /** Ends its worker, and starts no more. */
   async clear(): Promise<void> {
-    this.cancel()
+    this.#isCleared = true
+    this.#cancel()
     this.worker?.send({ type: 'stop' })
     await this.worker?.exited
   }
