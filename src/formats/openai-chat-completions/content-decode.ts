@@ -99,7 +99,7 @@ function decodeVideo(part: JsonObject, path: string): MediaPart {
   return mediaPart({ kind: 'video', ...locateMedia(url), cache: cacheMark(part) })
 }
 
-/** OpenAI's `prompt_cache_breakpoint`, or the `cache_control` of OpenRouter and others, on a part or a tool. */
+/** OpenAI's `prompt_cache_breakpoint`, or the `cache_control` of OpenRouter and others, on a part, a tool or a message. */
 export function cacheMark(holder: JsonObject): CacheMark | undefined {
   const mark = asObject(holder['prompt_cache_breakpoint']) ?? asObject(holder['cache_control'])
   if (mark === undefined) return undefined

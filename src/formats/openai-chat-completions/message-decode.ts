@@ -1,10 +1,11 @@
 import { invalidRequest } from '@/formats/invalid.ts'
 import { inputText } from '@/formats/tools/call-input.ts'
+import { withMark } from '@/formats/tools/results.ts'
 import type { Part, TextPart, ToolCallKind, ToolCallPart, ToolResultPart } from '@/generation/part.ts'
 import { textPart } from '@/generation/part.ts'
 import type { GenerationRequest, Turn } from '@/generation/request.ts'
 import { asArray, asObject, asString, type JsonObject, type JsonValue } from '@/json/json.ts'
-import { decodeContent, decodeTexts, opaquePart } from './content-decode.ts'
+import { cacheMark, decodeContent, decodeTexts, opaquePart } from './content-decode.ts'
 import { imagePart } from './media-decode.ts'
 import { decodeReasoningHistory } from './reasoning-decode.ts'
 import { returnedSignature } from './thought-signature.ts'
@@ -23,7 +24,7 @@ export function decodeMessages(messages: readonly JsonValue[]): Conversation {
 
 class MessageReader {
   readonly #instructions: TextPart[] = []
-  readonly #turns: { role: Turn['role']; parts: Part[] }[] = []
+  readonly #turns: { role: Turn['role']; parts: readonly Part[] }[] = []
   /** How each call so far is to be answered. */
   readonly #kinds = new Map<string, ToolCallKind>()
   #legacyCalls = 0
@@ -38,14 +39,17 @@ class MessageReader {
     const role = message['role']
     if (role === 'tool' || role === 'function') return this.#pushResult(message, path)
     this.#results = undefined
+    // LiteLLM, and agents that stand on it, mark messages as a whole.
+    const mark = cacheMark(message)
     if (role === 'system' || role === 'developer') {
-      const texts = decodeTexts(message['content'], `${path}.content`)
+      const texts = withMark(decodeTexts(message['content'], `${path}.content`), mark)
       if (this.#turns.length === 0) this.#instructions.push(...texts)
       else this.#turns.push({ role: 'system', parts: texts })
     } else if (role === 'assistant') {
-      this.#turns.push({ role, parts: this.#assistantParts(message, path) })
+      this.#turns.push({ role, parts: withMark(this.#assistantParts(message, path), mark) })
     } else {
-      this.#turns.push({ role: 'user', parts: decodeContent(message['content'], `${path}.content`) })
+      const parts = decodeContent(message['content'], `${path}.content`)
+      this.#turns.push({ role: 'user', parts: withMark(parts, mark) })
     }
   }
 
@@ -59,7 +63,7 @@ class MessageReader {
       name: asString(message['name']),
       content: resultContent(message['content'], `${path}.content`),
       isError: false,
-      cache: undefined,
+      cache: cacheMark(message),
     }
     if (this.#results === undefined) {
       this.#results = []

@@ -48,7 +48,7 @@ const SIGNED: ReadFields = {
 }
 const CALLED: ReadFields = { name: true, arguments: true }
 
-const MESSAGE: ReadFields = { role: true, content: textOr(list(readOfPart)) }
+const MESSAGE: ReadFields = { role: true, content: textOr(list(readOfPart)), ...MARKS }
 const RESULT: ReadFields = { ...MESSAGE, tool_call_id: true, name: 'string' }
 const ANSWER: ReadFields = {
   ...MESSAGE,

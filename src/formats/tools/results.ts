@@ -2,6 +2,7 @@ import type { Losses } from '@/formats/losses.ts'
 import {
   type CacheMark,
   type MediaPart,
+  type Part,
   type TextPart,
   type ToolResultPart,
   textPart,
@@ -18,14 +19,13 @@ export function withDocumentTexts(result: ToolResultPart, losses: Losses): ToolR
   return { ...result, content }
 }
 
-/** A result's content with the mark of the whole on its last part, where marks have their place. */
-export function withMark<T extends TextPart | MediaPart>(
-  content: readonly T[],
-  cache: CacheMark | undefined,
-): readonly T[] {
-  const last = content.at(-1)
-  if (last === undefined || cache === undefined || last.cache !== undefined) return content
-  return [...content.slice(0, -1), { ...last, cache }]
+/** The mark of a whole on the last of its parts that can have one, where marks have their place. */
+export function withMark<T extends Part>(parts: readonly T[], cache: CacheMark | undefined): readonly T[] {
+  if (cache === undefined) return parts
+  const at = parts.findLastIndex(part => 'cache' in part)
+  const last = parts[at]
+  if (last === undefined || !('cache' in last) || last.cache !== undefined) return parts
+  return parts.with(at, { ...last, cache })
 }
 
 /** A result's content for formats without a sign of failure: its words say it, unless they do already. */

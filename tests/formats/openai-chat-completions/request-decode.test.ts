@@ -373,6 +373,32 @@ describe('messages', () => {
     ])
   })
 
+  test('the mark of a message is that of its last part, and of a tool message that of its result', () => {
+    const cache_control = { type: 'ephemeral' }
+    const call = { id: 'a', type: 'function', function: { name: 'f', arguments: '{}' } }
+    const { instructions, turns, unsaid } = decodeRequest({
+      messages: [
+        { role: 'system', content: 's', cache_control },
+        {
+          role: 'user',
+          content: [
+            { type: 'text', text: 'a' },
+            { type: 'text', text: 'b' },
+          ],
+          cache_control,
+        },
+        { role: 'assistant', content: 'x', reasoning_content: 't', tool_calls: [call], cache_control },
+        { role: 'tool', tool_call_id: 'a', content: '1', cache_control },
+        { role: 'assistant', content: null, refusal: 'no', cache_control },
+      ],
+    })
+    const marked = [instructions, ...turns.map(turn => turn.parts)].map(parts =>
+      parts.map(part => 'cache' in part && part.cache !== undefined),
+    )
+    expect(marked).toEqual([[true], [false, true], [false, false, true], [true], [false]])
+    expect(unsaid).toEqual([])
+  })
+
   test.each([
     [
       { type: 'image_url', image_url: { url: 'https://e.com/a.png', detail: 'low' } },
