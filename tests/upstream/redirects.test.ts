@@ -20,6 +20,7 @@ const vendor = fileUpstream(({ path, query }) => {
   if (to.startsWith('inside')) return Response.redirect('http://10.0.0.1/film', 302)
   if (to.startsWith('file'))
     return new Response(null, { status: 302, headers: { location: 'file:///etc/passwd' } })
+  if (to.startsWith('riddle')) return new Response(null, { status: 302, headers: { location: 'http://[' } })
   if (to.startsWith('nothing')) return new Response(null, { status: 302 })
   if (to.startsWith('loop')) return Response.redirect(`${vendor.url}/v1beta/files/loop`, 302)
   return Response.redirect(`${vendor.url}/v1beta/files/end`, 307)
@@ -81,6 +82,36 @@ test('brings the key again to the origin of the channel', async () => {
 
 test.each(['inside', 'file', 'nothing', 'loop'])('ends a redirect that leads to %s', async where => {
   await expect(download(where)).rejects.toMatchObject({ kind: 'upstream_error' })
+})
+
+test('a redirect whose address is none leads nowhere', async () => {
+  await expect(download('riddle')).rejects.toThrow('leads nowhere')
+})
+
+/** An answer with a page that nobody may have to read. */
+function pageOf(status: number) {
+  const told = { isCancelled: false }
+  const page = new ReadableStream({
+    cancel: () => {
+      told.isCancelled = true
+    },
+  })
+  const first = new Response(page, { status, headers: { location: '/end' } })
+  const { signal } = new AbortController()
+  const rules = downloadRules({ channel, guard, url: vendor.url, headers: {}, signal })
+  return { first, told, followed: followRedirects(first, vendor.url, rules) }
+}
+
+test.each([301, 302, 303, 307, 308])('a %d is followed, and the page with it not read', async status => {
+  const { followed, told } = pageOf(status)
+  expect(await (await followed).text()).toBe('end')
+  expect(told.isCancelled).toBe(true)
+})
+
+test.each([300, 305])('a %d is no redirect', async status => {
+  const { followed, first, told } = pageOf(status)
+  expect(await followed).toBe(first)
+  expect(told.isCancelled).toBe(false)
 })
 
 test('asks a host that leads in circles six times in all', async () => {
