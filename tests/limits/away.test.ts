@@ -317,6 +317,28 @@ describe('what was let in without Redis', () => {
     await settle()
     expect(redis.count('catch_up')).toBe(2)
   })
+
+  test.each([
+    ['is told to it after a long outage, too', [0], 50_000, 1],
+    ['is not told once every bucket would be full again', [0], 80_000, 0],
+    ['is told while the last of it is not that old', [0, 50_000], 80_000, 1],
+  ])('%s', async (_, takenAt, awayMs, told) => {
+    const { limiter, redis, clock, settle } = await rig()
+    redis.behaviour = 'silent'
+    await limiter.take(ask({ account: 99 }))
+    let now = 0
+    for (const at of takenAt) {
+      clock.advance(at - now)
+      now = at
+      granted(await limiter.take(ask(HUNDRED)))
+    }
+    clock.advance(awayMs - now)
+    redis.behaviour = 'works'
+    clock.advance(1_000)
+    await settle()
+    expect(limiter.isDegraded).toBe(false)
+    expect(redis.count('catch_up')).toBe(told)
+  })
 })
 
 describe('calls that are spared', () => {
@@ -370,5 +392,24 @@ describe('a caller who does not stop', () => {
     clock.advance(1_000)
     expect(refused(await limiter.take(ask(large))).retryAfterMs).toBe(30_000)
     expect(redis.count('take')).toBe(3)
+  })
+
+  test('costs ten calls a second where all slots are taken, and none is waited for once one is free', async () => {
+    const { limiter, redis, clock, settle } = await rig()
+    const answer = redis.answer.bind(redis)
+    const one = { keyLimits: { concurrentRequests: 1 } }
+    const { lease } = granted(await limiter.take(ask(one)))
+    redis.answer = step => (step.operation === 'take' ? [0, 1, 1_000_000, 1, 1] : answer(step))
+    for (const calls of [2, 3]) {
+      for (let count = 0; count < 100; count++)
+        expect(refused(await limiter.take(ask(one))).bucket).toEqual({ scope: 'key', kind: 'concurrent' })
+      expect(redis.count('take')).toBe(calls)
+      clock.advance(100)
+      await settle()
+    }
+    refused(await limiter.take(ask(one)))
+    redis.answer = answer
+    await limiter.end(lease, 1)
+    granted(await limiter.take(ask(one)))
   })
 })

@@ -102,6 +102,7 @@ describe.each(modes)('limits counted %s', mode => {
       allowed: false,
       never: true,
       bucket: { scope: 'account', kind: 'tokens' },
+      degraded: false,
     })
     const { limits } = granted(await limiter.take(ask({ ...options, tokens: 1_000 })))
     expect(limits).toMatchObject([{ remaining: 59 }, { remaining: 0 }])
