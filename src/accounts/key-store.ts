@@ -77,7 +77,7 @@ export function keyStore(database: { orm: Rows }) {
         ...limitColumns(input.limits ?? {}),
       }
       const [created] = await orm.transaction(async tx => {
-        await lockOpenAccount(tx, input.accountId)
+        await lockActiveAccount(tx, input.accountId)
         return tx.insert(apiKey).values(row).returning({ id: apiKey.id })
       })
       if (created === undefined) throw new Error('insert returned nothing')
@@ -177,8 +177,11 @@ function prepareFindKey(orm: Rows) {
     .prepare('find_key')
 }
 
-/** An account that is open, and stays so until the end of the transaction. */
-async function lockOpenAccount(tx: Transaction, id: number): Promise<void> {
+/**
+ * An account that may have new keys, and stays so until the end of the transaction. Whoever has got into one that was
+ * suspended for that makes no key to come back with once it is resumed.
+ */
+async function lockActiveAccount(tx: Transaction, id: number): Promise<void> {
   const [found] = await tx
     .select({ status: account.status })
     .from(account)
@@ -186,4 +189,7 @@ async function lockOpenAccount(tx: Transaction, id: number): Promise<void> {
     .for('share')
   if (found === undefined) throw new Refusal(`There is no account ${id}`)
   if (found.status === 'closed') throw new Refusal(`Account ${id} is closed`)
+  if (found.status === 'suspended') {
+    throw new Refusal(`Account ${id} is suspended: it gets no new keys until it is resumed`)
+  }
 }

@@ -54,6 +54,19 @@ test('an account that was suspended is active again once it is resumed', async (
   expect((await store.resumeAccount(id)).status).toBe('active')
 })
 
+test('a suspended account gets no new keys until it is resumed, and those that it has can be revoked', async () => {
+  const { id } = await newAccount()
+  const { id: keyId } = await keys.createKey({ accountId: id, name: 'before' })
+  await store.suspendAccount(id)
+  await expect(keys.createKey({ accountId: id, name: 'meanwhile' })).rejects.toThrow(
+    `Account ${id} is suspended: it gets no new keys until it is resumed`,
+  )
+  expect((await keys.revokeKey(keyId)).revokedAt).toBeInstanceOf(Date)
+  await store.resumeAccount(id)
+  await keys.createKey({ accountId: id, name: 'after' })
+  expect((await keys.listKeys(id)).map(({ name }) => name)).toEqual(['before', 'after'])
+})
+
 test('a closed account is neither suspended nor resumed, and the refusal says that it is closed', async () => {
   const { id } = await newAccount()
   await store.closeAccount(id)
