@@ -93,7 +93,10 @@ describe('times', () => {
   test.each([
     [0, '0 ms'],
     [840.4, '840 ms'],
+    [999.6, '1.0 s'],
     [1400, '1.4 s'],
+    [59_949, '59.9 s'],
+    [59_999, '1 min 0 s'],
     [125_000, '2 min 5 s'],
   ])('%p ms are %s', (ms, shown) => {
     expect(duration(ms)).toBe(shown)
@@ -144,6 +147,9 @@ describe('numbers', () => {
     [' 2,000,000 ', 2_000_000],
     ['0', 0],
     ['1.5', undefined],
+    ['1,5', undefined],
+    ['10,00', undefined],
+    ['1,000,5', undefined],
     ['-1', undefined],
     ['', undefined],
     ['many', undefined],

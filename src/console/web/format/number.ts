@@ -34,10 +34,11 @@ export function counted(count: number, one: string, many = `${one}s`): string {
   return `${wholeNumber(count)} ${count === 1 ? one : many}`
 }
 
-/** What a person typed as a count, or undefined if it is none. */
+/** What a person typed as a count, or undefined if it is none. A comma is between thousands: `1,5` is one and a half to many. */
 export function readCount(text: string): number | undefined {
-  const trimmed = text.trim().replaceAll(',', '').replaceAll('_', '')
-  return /^\d{1,15}$/.test(trimmed) ? Number(trimmed) : undefined
+  const trimmed = text.trim().replaceAll('_', '')
+  const digits = /^\d{1,3}(,\d{3})+$/.test(trimmed) ? trimmed.replaceAll(',', '') : trimmed
+  return /^\d{1,15}$/.test(digits) ? Number(digits) : undefined
 }
 
 /** The entries of a list that people separate by commas, spaces or lines. */

@@ -58,10 +58,12 @@ export function timeTexts(
   return isClear ? plain : textOf({ ...style, timeZoneName: 'shortOffset' })
 }
 
-/** `840 ms`, `1.4 s`, `2 min 5 s` */
+/** `840 ms`, `1.4 s`, `2 min 5 s`: rounded before it is known which of them it is, so that none is `60.0 s`. */
 export function duration(ms: number): string {
-  if (ms < 1000) return `${Math.round(ms)} ms`
-  if (ms < 60_000) return `${(ms / 1000).toFixed(1)} s`
+  const whole = Math.round(ms)
+  if (whole < 1000) return `${whole} ms`
+  const tenths = Math.round(ms / 100)
+  if (tenths < 600) return `${(tenths / 10).toFixed(1)} s`
   const seconds = Math.round(ms / 1000)
   return `${Math.floor(seconds / 60)} min ${seconds % 60} s`
 }
