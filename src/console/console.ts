@@ -1,6 +1,7 @@
 import type { Server } from 'bun'
 import { Elysia } from 'elysia'
 import { ConfigFileError } from '@/config/file.ts'
+import { isAway } from '@/db/sql-error.ts'
 import { Refusal } from '@/errors/refusal.ts'
 import { callerAddress } from '@/net/caller-address.ts'
 import { adminAccountsApi } from './api/admin-accounts.ts'
@@ -159,6 +160,11 @@ function consoleErrorOf(console: Console, error: unknown, code: unknown): Consol
     return new ConsoleError('invalid_request', error.lines[0] ?? error.message, { cause: error })
   }
   if (code === 'NOT_FOUND') return new ConsoleError('not_found', 'Nothing is served at this path')
+  if (isAway(error)) {
+    console.log.warn({ err: error }, 'the database did not answer the console')
+    const message = 'The database does not answer, try again in a moment'
+    return new ConsoleError('unavailable', message, { retryAfterMs: 1_000, cause: error })
+  }
   console.log.error({ err: error }, 'the console failed')
   return new ConsoleError('internal_error', 'Something went wrong here; the log knows more', { cause: error })
 }

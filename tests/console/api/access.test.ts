@@ -1,10 +1,17 @@
-import { describe, expect, test } from 'bun:test'
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { Value } from '@sinclair/typebox/value'
-import { PASSWORD, type RouteName, type Visitor } from '#tests/support/gateway/console.ts'
+import {
+  PASSWORD,
+  type RouteName,
+  startTestConsole,
+  type TestConsole,
+  type Visitor,
+} from '#tests/support/gateway/console.ts'
 import { fileConsole } from '#tests/support/gateway/file-gateway.ts'
 import { consoleRoutes } from '@/console/api/contract/api.ts'
 import type { RouteContract } from '@/console/api/contract/route.ts'
 import { createConsoleApi } from '@/console/console.ts'
+import { connect } from '@/db/connect.ts'
 
 /** Who may call a route, as it was decided; the contracts say the same, or one of the two is wrong. */
 const TABLE: Record<RouteName, 'anyone' | 'holder' | 'reader' | 'admin' | 'owner'> = {
@@ -280,6 +287,27 @@ test.each(CHANGES)('%s is refused to a page of somebody else, whoever is signed 
     })
     expect(response.headers.get('set-cookie')).toBeNull()
   }
+})
+
+describe('while the database is away', () => {
+  let cut: TestConsole
+  let boss: Visitor
+  beforeAll(async () => {
+    const database = connect(gateway.database.url)
+    cut = await startTestConsole({ ...gateway, database })
+    boss = await cut.signUp('boss-without-a-database@example.com', 'owner')
+    await database.close()
+  })
+  afterAll(() => cut.stop())
+
+  test.each(ROUTES)('$name says so, and when to try again', async ({ name }) => {
+    const response = await cut.send(boss, name, inputOf(name, { id: idFor(name) }))
+    expect([response.status, response.headers.get('retry-after')]).toEqual([503, '1'])
+    expect(JSON.parse(await response.text())).toMatchObject({
+      error: { code: 'unavailable', message: expect.stringContaining('The database does not answer') },
+    })
+    expect(response.headers.get('set-cookie')).toBeNull()
+  })
 })
 
 /** The same user with a new session. */
