@@ -112,6 +112,33 @@ describe.skipIf(!HAS_BROWSER)('names of models, keys and users', () => {
   )
 
   test(
+    'of a million, an amount is whole on the axis of a chart',
+    async () => {
+      const { page } = owner
+      // Texts of a chart are drawn, and those of its amounts end where they are said to stand.
+      await page.addInitScript(`
+        window.drawn = []
+        const { fillText } = CanvasRenderingContext2D.prototype
+        CanvasRenderingContext2D.prototype.fillText = function (text, x, y) {
+          const left = this.textAlign === 'right' ? x - this.measureText(text).width : x
+          window.drawn.push({ text, left })
+          fillText.call(this, text, x, y)
+        }`)
+      await stage.database.sql`update exchange set cost_nano = 1234567000000000 where cost_nano > 0`
+      for (const width of [1280, 375]) {
+        await page.setViewportSize({ width, height: 800 })
+        await page.goto('/')
+        await page.locator('.chart canvas').waitFor()
+        const drawn = await page.evaluate<{ text: string; left: number }[]>('window.drawn')
+        const amounts = drawn.filter(({ text }) => text.startsWith('$'))
+        expect(amounts.some(({ text }) => text.length > '$1,000,000'.length)).toBe(true)
+        expect(amounts.filter(({ left }) => left < 0)).toEqual([])
+      }
+    },
+    BROWSER_TIMEOUT_MS,
+  )
+
+  test(
     'turn no sentence round that they stand in',
     async () => {
       const { page } = owner

@@ -29,6 +29,13 @@ interface ChartProps {
   timeText(seconds: number): string
 }
 
+/** What the axes are written in. */
+const FONT = '12px system-ui, sans-serif'
+/** The width of the axis of values, unless its texts are longer: charts of small amounts stand alike. In pixels. */
+const LEAST_AXIS = 64
+/** Between these texts and what is drawn beside them. In pixels. */
+const GAP = 6
+
 /** Steps of an axis of days, in seconds. */
 const DAYS = [1, 2, 7, 14, 28].map(days => days * 86_400)
 
@@ -95,7 +102,7 @@ function paint(
 ): uPlot {
   const ink = resolveColour(element, '--ink-faint')
   const line = resolveColour(element, '--line')
-  const axis = { stroke: ink, font: '12px system-ui, sans-serif', ticks: { show: false } }
+  const axis = { stroke: ink, font: FONT, gap: GAP, ticks: { show: false } }
   const halfBucket = ((times[1] ?? 3600) - (times[0] ?? 0)) / 2
   const bars = uPlot.paths.bars?.({ size: [0.72, 48], radius: [0.15, 0] })
   // The tallest stack is painted first and each lower one over it.
@@ -122,7 +129,7 @@ function paint(
       },
       {
         ...axis,
-        size: 64,
+        size: ({ ctx }, texts) => axisWidth(ctx, texts),
         grid: { stroke: line, width: 1 },
         ...(isCount ? { incrs: COUNT_STEPS } : {}),
         values: (_, ticks) => tickTexts(ticks),
@@ -142,12 +149,21 @@ function paint(
       setCursor: [
         plot => {
           const { idx, left = -1 } = plot.cursor
-          onTip(idx === null || idx === undefined || left < 0 ? undefined : { index: idx, left })
+          const isOver = idx !== null && idx !== undefined && left >= 0
+          // The cursor is counted from the axis, and the words from the edge of the chart.
+          onTip(isOver ? { index: idx, left: left + plot.over.offsetLeft } : undefined)
         },
       ],
     },
   }
   return new uPlot(options, [[...times], ...painted], element)
+}
+
+/** As wide as its longest text: what is wider than its axis is cut off at the beginning, where an amount is largest. */
+function axisWidth(ctx: CanvasRenderingContext2D, texts: readonly string[] | null): number {
+  ctx.font = FONT
+  const widths = (texts ?? []).map(text => Math.ceil(ctx.measureText(text).width) + GAP)
+  return Math.max(LEAST_AXIS, ...widths)
 }
 
 /** The hour, or at midnight the day. */
@@ -166,10 +182,9 @@ function sizeOf(element: HTMLElement): { width: number; height: number } {
 
 /** Beside the pointer, on the side where there is room. */
 function tipPosition(left: number, width: number): { left?: string; right?: string; top: string } {
-  const AXIS = 64
   return left > width / 2
-    ? { right: `${width - left - AXIS + 16}px`, top: '8px' }
-    : { left: `${left + AXIS + 16}px`, top: '8px' }
+    ? { right: `${width - left + 16}px`, top: '8px' }
+    : { left: `${left + 16}px`, top: '8px' }
 }
 
 /** A canvas knows no custom properties: the browser works the colour out on an element, of a class if that has a say. */
