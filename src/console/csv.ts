@@ -2,8 +2,9 @@ type Row = readonly (string | number | null)[]
 
 /**
  * Comma-separated values as RFC 4180 has them. A cell that a spreadsheet would take for a formula begins with an
- * apostrophe; plain numbers, negative ones too, stay numbers. It begins with the byte order mark, without which Excel
- * takes UTF-8 for the code page of its machine.
+ * apostrophe; plain numbers, negative ones too, stay numbers. Where the comma is for decimals, Excel separates cells by
+ * semicolons and ends them with lines, whatever is quoted: what stands behind those is a cell as well. It begins with the
+ * byte order mark, without which Excel takes UTF-8 for the code page of its machine.
  */
 export function csv(headings: readonly string[], rows: Iterable<Row>): string {
   return MARK + lines([headings]) + lines(rows)
@@ -19,9 +20,12 @@ function lines(rows: Iterable<Row>): string {
   return text
 }
 
+/** Where an apostrophe belongs. */
+const FORMULA = /^(?=[\t\r\n])|(?<=^|[;\t\r\n])(?=[=+\-@＝＋－＠])/g
+
 function cell(text: string): string {
   const isNumber = /^-?\d+(\.\d+)?$/.test(text)
-  const harmless = !isNumber && /^[=+\-@＝＋－＠\t\r\n]/.test(text) ? `'${text}` : text
+  const harmless = isNumber ? text : text.replace(FORMULA, "'")
   return /[",\r\n]/.test(harmless) ? `"${harmless.replaceAll('"', '""')}"` : harmless
 }
 
