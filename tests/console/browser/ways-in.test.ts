@@ -29,12 +29,18 @@ describe.skipIf(!HAS_BROWSER)('the ways in', () => {
   const codeAt = (halfMinutes: number) =>
     new TOTP({ secret: Secret.fromBase32(secret) }).generate({ timestamp: Date.now() + halfMinutes * 30_000 })
 
-  step('an administrator is invited, and signs in', async () => {
+  step('an administrator is invited, and signs in once the link can be looked at', async () => {
     await owner.page.goto('/admin/users')
     await owner.page.getByRole('button', { name: 'Invite administrator' }).click()
     await owner.page.getByLabel('Email').fill('ada@example.com')
     await confirm(owner.page, 'Make the link')
+    await ada.page.route('**/api/links/inspect', route => route.abort())
     await ada.page.goto((await owner.page.getByTestId('link').textContent()) ?? '')
+    await ada.page.getByText('cannot be reached').waitFor()
+    // Nobody knows yet, and there is a way on.
+    expect(await ada.page.getByText('This link does not work').count()).toBe(0)
+    await ada.page.unroute('**/api/links/inspect')
+    await ada.page.getByRole('button', { name: 'Try again' }).click()
     await ada.page.getByLabel('Password').fill(OWNER.password)
     await ada.page.getByRole('button', { name: 'Accept the invitation' }).click()
     await ada.page.getByRole('navigation', { name: 'Administration' }).waitFor()

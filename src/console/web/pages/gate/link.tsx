@@ -6,7 +6,8 @@ import { asFailure } from '../../api/failure.ts'
 import { useForm } from '../../api/form-state.ts'
 import { useQuery } from '../../api/query.ts'
 import { Form } from '../../parts/form.tsx'
-import { FailureNotice, Waiting } from '../../parts/notice.tsx'
+import { FailureNotice } from '../../parts/notice.tsx'
+import { Answer } from '../../parts/page.tsx'
 import { useSession } from '../../session.tsx'
 import { CodeField, EmailField, KnownEmail, NewPasswordField } from './fields.tsx'
 import { Gate } from './gate.tsx'
@@ -18,9 +19,11 @@ export function LinkPage() {
   const token = useLinkToken()
   const link = useQuery(token, signal => call('POST /api/links/inspect', { body: { token } }, signal))
   if (link.data !== undefined) return <AcceptLink key={token} token={token} link={link.data} />
+  // Whatever else was answered tells nothing of the link.
+  const isDead = [400, 404].includes(link.failure?.status ?? 0)
   return (
     <Gate
-      title={link.failure === undefined ? 'One moment' : 'This link does not work'}
+      title={isDead ? 'This link does not work' : 'One moment'}
       foot={
         <p>
           <a class="alone" href="/sign-in">
@@ -29,13 +32,15 @@ export function LinkPage() {
         </p>
       }
     >
-      {link.failure === undefined ? (
-        <Waiting what="the link" />
-      ) : (
+      {isDead ? (
         <>
           <FailureNotice failure={link.failure} />
           <p>A link works once and only for a while. Ask whoever sent it for a new one.</p>
         </>
+      ) : (
+        <Answer query={link} what="the link">
+          {() => null}
+        </Answer>
       )}
     </Gate>
   )
