@@ -69,6 +69,10 @@ describe.skipIf(!HAS_BROWSER)('usage and requests between two dates', () => {
       await page.goto('/requests')
       await page.getByLabel('Time').selectOption('Dates')
       await page.getByLabel('First day').fill('2026-10-10')
+      await page.getByLabel('Last day').fill('2026-10-09')
+      // Days that are none are no condition: its file would have every request.
+      await page.getByText('none after the last').waitFor()
+      expect(await page.getByRole('link', { name: 'Download CSV' }).count()).toBe(0)
       await page.getByLabel('Last day').fill('2026-10-10')
       await page.getByRole('row').nth(3).waitFor({ state: 'detached' })
       await page.getByRole('row').nth(2).waitFor()

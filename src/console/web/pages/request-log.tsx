@@ -82,13 +82,15 @@ export function RequestLog({
             Clear filters
           </Button>
         ) : null}
-        <a
-          class="button small quiet"
-          href={addressOf(`GET ${at}/requests.csv`, { query: queryOf(filter, isForAll) })}
-          download
-        >
-          Download CSV
-        </a>
+        {isUnread ? null : (
+          <a
+            class="button small quiet"
+            href={addressOf(`GET ${at}/requests.csv`, { query: queryOf(filter, isForAll) })}
+            download
+          >
+            Download CSV
+          </a>
+        )}
       </div>
       {isUnread ? null : (
         <Answer query={list} what="requests">
