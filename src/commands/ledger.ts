@@ -1,5 +1,6 @@
 import { postByHand } from '@/console/accounts/account-changes.ts'
 import { COMMAND_LINE } from '@/console/acts.ts'
+import { chargeLostOnes } from '@/console/money/lost-charges.ts'
 import { makeCodes } from '@/console/money/redeem-codes.ts'
 import type { Database } from '@/db/connect.ts'
 import { Refusal } from '@/errors/refusal.ts'
@@ -106,12 +107,41 @@ An account whose wallet is not what its entries say is suspended.`,
   },
 }
 
-/** What moves or checks money: `credit`, `debit`, redeem codes and the audit. */
+const chargeLostCommand: Command = {
+  name: 'charge lost',
+  summary: 'charge what results say that requests cost, where a failover lost the charge',
+  usage: '--reason R [--write-off]',
+  details: `--reason R   why; it stays in the log
+--write-off  give each back at once, for that reason: the account pays nothing, and the books tell of both
+
+A copy of the database that takes over without what was committed last lacks charges whose results are stored later.
+The audit names them ("exchanges"); what may still be posted by itself is left alone.`,
+  async run(args, io) {
+    const words = readArguments(args, { reason: 'text', 'write-off': 'flag' })
+    const order = { reason: required(words, 'reason'), isWrittenOff: words.flags.has('write-off') }
+    const charges = await withLedger(io, database => chargeLostOnes({ database }, COMMAND_LINE, order))
+    const rows = charges.map(({ id, accountId, chargedNano }) => ({
+      request_id: id,
+      account_id: accountId,
+      charged: formatMoney(chargedNano),
+    }))
+    print(io, words.json, { requests: rows, written_off: order.isWrittenOff }, () =>
+      table(
+        ['request', 'account', order.isWrittenOff ? 'written off' : 'charged'],
+        rows.map(row => [row.request_id, String(row.account_id), row.charged]),
+      ),
+    )
+    return 0
+  },
+}
+
+/** What moves or checks money: `credit`, `debit`, redeem codes, the audit, and charges that were lost. */
 export const ledgerCommands: readonly Command[] = [
   creditCommand,
   debitCommand,
   redeemCreateCommand,
   auditCommand,
+  chargeLostCommand,
 ]
 
 /** A typing error must not look like an account that is in order. */

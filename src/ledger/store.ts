@@ -295,6 +295,37 @@ export async function createCodes(
     ${creditExpiresAt?.toISOString() ?? null}::text::timestamptz)`
 }
 
+/** A charge that was made up for. */
+export interface LostCharge {
+  /** The request's. */
+  id: string
+  accountId: number
+  /** Below 0: more was charged at a checkpoint than the request cost. */
+  chargedNano: bigint
+}
+
+/**
+ * Charges what stored results say that their requests cost, where the entry of that is lost: a copy of the database that was
+ * behind took over. What may still be posted by itself is left alone.
+ */
+export async function chargeLost(sql: RawSql): Promise<LostCharge[]> {
+  const rows = await sql<{ id: string; account_id: bigint; charged: bigint }[]>`
+    with lost as (
+      select x.id, x.account_id, x.key_id, x.cost_nano, x.cost_pico from exchange x
+      where x.cost_nano > 0 and x.started_at + x.total_ms * interval '1 ms' < now() - interval '1 minute'
+        and not exists (select from hold h where h.id = x.id)
+        and not exists (select from refused_settlement r where r.id = x.id)
+        and not exists (select from entry e where e.id = x.id
+          and (e.kind = 'usage_trueup' or e.kind = 'usage' and e.ref is distinct from 'expired'))
+    )
+    select s.hold_id as id, l.account_id, s.charged from ledger_settle_batch(
+      array(select id from lost order by id), array(select account_id from lost order by id),
+      array(select key_id from lost order by id), array(select cost_nano from lost order by id),
+      array(select cost_pico from lost order by id)) s
+    join lost l on l.id = s.hold_id where s.charged <> 0 order by s.hold_id`
+  return rows.map(row => ({ id: row.id, accountId: Number(row.account_id), chargedNano: row.charged }))
+}
+
 /** What keys with a cap have spent in their running period, by id; those that have no cap or spent nothing are not there. */
 export async function keySpending(sql: RawSql, keyIds: readonly number[]): Promise<Map<number, bigint>> {
   if (keyIds.length === 0) return new Map()

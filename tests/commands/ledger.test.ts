@@ -3,6 +3,7 @@ import { eq } from 'drizzle-orm'
 import { forgetMonth } from '#tests/ledger/fixture.ts'
 import { SECRET } from '#tests/support/secret.ts'
 import { fileDatabase } from '#tests/support/stores/file-database.ts'
+import { keyStore } from '@/accounts/key-store.ts'
 import { accountStore } from '@/accounts/store.ts'
 import { accountCommands } from '@/commands/account.ts'
 import { type Command, type CommandIo, UsageError } from '@/commands/command.ts'
@@ -190,4 +191,64 @@ describe('audit', () => {
     expect(text).toContain(`wallet_sums: account ${id}: credits 5.000000001, entries 5.000000000`)
     expect(text).toEndWith('\nTHE LEDGER DOES NOT HOLD')
   })
+})
+
+describe('charges that a failover lost', () => {
+  const requests = ledgerStore(db)
+
+  /** Results of requests that cost 7 nano each: charged not at all, 2 at a checkpoint, in full, and not yet. */
+  async function results(accountId: number) {
+    const { id: keyId } = await keyStore(db).createKey({ accountId, name: '' })
+    const [lost, corrected, charged, running] = [1, 2, 3, 4].map(() => Bun.randomUUIDv7())
+    const ids = [lost, corrected, charged, running].map(String)
+    const owner = Bun.randomUUIDv7()
+    await requests.register(owner, 'test')
+    for (const id of ids.slice(1))
+      await requests.hold(owner, [
+        { id, accountId, keyId, amountNano: 7n, priceVersion: 1, lifetimeMs: 600_000 },
+      ])
+    await db.sql`update hold set progress = 2, deadline = '-infinity' where id = ${String(corrected)}`
+    await requests.reap(3_600_000, 100)
+    await requests.settle([{ id: String(charged), accountId, keyId, costNano: 7n, costPico: 7_000n }])
+    await db.sql`with priced as (
+        insert into price_version (model_id, rates, source) values ('m', '{"per_request": "7000"}', 'file') returning id)
+      insert into exchange (id, account_id, key_id, surface, streamed, usage_source, price_version, cost_nano, cost_pico,
+        status, end_state, started_at, total_ms, attempts)
+      select made.id::uuid, ${accountId}, ${keyId}, 'chat', false, 'reported', priced.id, 7, 7000, 200, 'complete',
+        now() - interval '1 hour', 5, 1 from priced, unnest(${ids}::text[]) made(id)`
+    return { lost, corrected, running: String(running), keyId }
+  }
+
+  test.each([
+    ['', '4.999999972'],
+    [' --write-off', '4.999999984'],
+  ])(
+    'are made up for by their results, once, after which the audit holds: charge lost%s',
+    async (how, balance) => {
+      const id = await newAccount()
+      const { lost, corrected, running, keyId } = await results(Number(id))
+      const audited = () => json(`audit --account ${id}`)
+      expect(
+        (await audited()).checks.find(({ name }: { name: string }) => name === 'exchanges'),
+      ).toMatchObject({
+        count: 2,
+        difference: '0.000000012',
+      })
+      const made = {
+        requests: [
+          { request_id: lost, account_id: Number(id), charged: '0.000000007' },
+          { request_id: corrected, account_id: Number(id), charged: '0.000000005' },
+        ],
+        written_off: how !== '',
+      }
+      expect(await json(`charge lost --reason failover${how}`)).toEqual(made)
+      expect(await json(`charge lost --reason failover${how}`)).toEqual({ ...made, requests: [] })
+      expect((await audited()).ok).toBe(true)
+      // What a hold is kept for is charged by its process.
+      await requests.settle([{ id: running, accountId: Number(id), keyId, costNano: 7n, costPico: 7_000n }])
+      expect(await json(`account show ${id}`)).toMatchObject({ balance, pending: '0.000000000' })
+      const acts = await db.orm.select().from(adminAct).where(eq(adminAct.action, 'ledger.charge_lost'))
+      expect(acts.at(-1)?.after).toMatchObject({ requests: 2, charged: '0.000000012', reason: 'failover' })
+    },
+  )
 })
