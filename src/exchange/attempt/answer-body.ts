@@ -30,6 +30,8 @@ export interface AnswerListener {
   hear(chunk: Uint8Array): void
   /** True once it came to its end by its own words. */
   readonly finished: boolean
+  /** True once it lacks nothing, should no more come. */
+  readonly isWhole: boolean
   /** True when no more is to be expected behind that. */
   readonly isConclusive: boolean
 }
@@ -70,7 +72,7 @@ export async function readAnswer(response: Response, patience: Patience): Promis
   } catch (error) {
     const { aborted, reason } = attempt.signal
     const isGivenUp = !aborted || (reason instanceof GatewayError && reason.isStall)
-    if (isGivenUp && listener?.finished === true) return answer.whole()
+    if (isGivenUp && listener?.isWhole === true) return answer.whole()
     throw error instanceof GatewayError ? error : closedEarly(error)
   } finally {
     deadlines.cancel(deadline)

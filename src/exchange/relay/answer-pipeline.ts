@@ -6,6 +6,7 @@ import { formOf, isOfBom } from '@/exchange/attempt/answer-form.ts'
 import type { Preparation } from '@/exchange/attempt/preparation.ts'
 import { Meter } from '@/exchange/billing/meter.ts'
 import { createArrayFramer } from '@/formats/gemini-generate-content/json-array.ts'
+import type { Ending } from '@/formats/plain/plain-text.ts'
 import { asArray, isJsonObject } from '@/json/json.ts'
 import { type Count, HubPipeline } from './hub-pipeline.ts'
 import { PassthroughPipeline } from './passthrough-pipeline.ts'
@@ -40,6 +41,10 @@ export class AnswerPipeline implements Pipeline {
 
   get done(): boolean {
     return this.#chosen?.done ?? false
+  }
+
+  get ending(): Ending | undefined {
+    return this.#chosen?.ending
   }
 
   push(chunk: Uint8Array, emit: EmitBytes): void {

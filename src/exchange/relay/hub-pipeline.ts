@@ -4,6 +4,7 @@ import type { Codec } from '@/formats/codec.ts'
 import type { Raiser } from '@/formats/lowering/lowering.ts'
 import { FastPath, type PlainSink } from '@/formats/plain/fast-path.ts'
 import {
+  type Ending,
   isPlainDelta,
   type PlainDelta,
   type StreamDecoder,
@@ -91,6 +92,10 @@ export class HubPipeline implements Pipeline, PlainSink {
 
   get done(): boolean {
     return this.#raiser?.done ?? false
+  }
+
+  get ending(): Ending | undefined {
+    return this.#decoder.ending
   }
 
   push(chunk: Uint8Array, emit: EmitBytes): void {

@@ -254,9 +254,14 @@ export class Outlet {
     }
     if (keepalive !== undefined && this.#isOpen && now - this.#lastWrite >= KEEPALIVE_MS)
       this.#write(keepalive)
-    const meter = this.#pipeline?.meter
-    if (meter?.finished === true) this.#endFinished(meter, now)
-    else if (meter !== undefined && now - this.#lastRead >= this.#idleMs) this.#cancel(stalled())
+    if (this.#pipeline?.meter.finished === true) this.#endFinished(this.#pipeline.meter, now)
+    else if (this.#pipeline !== undefined) this.#endSilent(this.#pipeline, now)
+  }
+
+  /** Ends an answer of which nothing more comes. One that said why it ends lacks its last event, and no more. */
+  #endSilent({ ending }: Pipeline, now: number): void {
+    const patienceMs = ending === 'all' ? this.#lastWordsMs : this.#idleMs
+    if (now - this.#lastRead >= patienceMs) this.#cancel(ending === undefined ? stalled() : undefined)
   }
 
   /** Ends an answer that has come to its end, but whose connection stays open. Whatever still comes over it buys no time. */
@@ -265,8 +270,12 @@ export class Outlet {
       this.#endings = meter.endings
       this.#endedAt = this.#lastRead
     }
-    const patienceMs = meter.isConclusive ? Math.min(this.#idleMs, LAST_WORDS_MS) : this.#idleMs
+    const patienceMs = meter.isConclusive ? this.#lastWordsMs : this.#idleMs
     if (now - Math.max(this.#endedAt, this.#concludedAt ?? 0) >= patienceMs) this.#cancel()
+  }
+
+  get #lastWordsMs(): number {
+    return Math.min(this.#idleMs, LAST_WORDS_MS)
   }
 
   /** Takes what a pipeline writes. */

@@ -3,7 +3,7 @@ import { Meter } from '@/exchange/billing/meter.ts'
 import type { Codec, PassthroughListening } from '@/formats/codec.ts'
 import { blankNullUsage, isUsageChunk } from '@/formats/openai-chat-completions/unasked-usage.ts'
 import { PlainListener } from '@/formats/plain/listener.ts'
-import { isPlainDelta, type PlainDelta, type StreamDecoder } from '@/formats/plain/plain-text.ts'
+import { type Ending, isPlainDelta, type PlainDelta, type StreamDecoder } from '@/formats/plain/plain-text.ts'
 import type { GenerationEvent } from '@/generation/event.ts'
 import { runMachine, type StreamMachine } from '@/generation/machine.ts'
 import { hasOtherLines, onlyDataLines } from '@/sse/data-lines.ts'
@@ -85,6 +85,10 @@ export class PassthroughPipeline implements Pipeline {
     this.#trail = options.codec.numbersEvents ? new EventTrail() : undefined
     const { plain } = options.decoder
     if (plain !== undefined) this.#listener = new PlainListener(plain)
+  }
+
+  get ending(): Ending | undefined {
+    return this.#decoder.ending
   }
 
   push(chunk: Uint8Array, emit: EmitBytes): void {

@@ -1,5 +1,6 @@
 import type { GatewayError } from '@/errors/gateway-error.ts'
 import type { Meter } from '@/exchange/billing/meter.ts'
+import type { Ending } from '@/formats/plain/plain-text.ts'
 
 /**
  * The machines between an upstream's bytes and the caller's, as one. When `meter.error` is set, the error stands in
@@ -17,6 +18,8 @@ export interface Pipeline {
   readonly meter: Meter
   /** True when nothing of what the upstream may still send is wanted. */
   readonly done: boolean
+  /** See StreamDecoder. */
+  readonly ending?: Ending | undefined
   /** The pipeline that does the work of one that chooses: once there was output, all may go straight there. */
   readonly chosen?: Pipeline | undefined
 }

@@ -9,6 +9,7 @@ import { Meter } from '@/exchange/billing/meter.ts'
 import type { Told } from '@/exchange/billing/used-up.ts'
 import type { Conversation } from '@/exchange/conversation.ts'
 import type { Codec, DecodeContext } from '@/formats/codec.ts'
+import type { StreamDecoder } from '@/formats/plain/plain-text.ts'
 import { untoldOf } from '@/formats/untold.ts'
 import { collect } from '@/generation/collect.ts'
 import type { GenerationEvent } from '@/generation/event.ts'
@@ -49,17 +50,23 @@ class EventListener implements AnswerListener {
   /** Made once it is known that they are events, which is hardly ever. */
   #meter: Meter | undefined
   #events: StreamMachine<Uint8Array, GenerationEvent> | undefined
+  #decoder: StreamDecoder | undefined
 
   constructor(preparation: Heard) {
     this.#preparation = preparation
   }
 
   get finished(): boolean {
-    return this.#meter?.finished === true && this.#meter.error === undefined
+    const hasEnd = this.#meter?.finished === true || this.#decoder?.ending === 'all'
+    return hasEnd && this.#meter?.error === undefined
+  }
+
+  get isWhole(): boolean {
+    return this.finished || (this.#decoder?.ending === 'reason' && this.#meter?.error === undefined)
   }
 
   get isConclusive(): boolean {
-    return this.#meter?.isConclusive === true
+    return this.finished && this.#meter?.wholeUsage !== undefined
   }
 
   hear(chunk: Uint8Array): void {
@@ -68,7 +75,8 @@ class EventListener implements AnswerListener {
     const { codec, decodeContext } = this.#preparation
     this.#meter ??= new Meter()
     const meter = this.#meter
-    this.#events ??= compose(createSseParser(), codec.createStreamDecoder(decodeContext))
+    this.#decoder ??= codec.createStreamDecoder(decodeContext)
+    this.#events ??= compose(createSseParser(), this.#decoder)
     this.#events.push(chunk, event => meter.observe(event))
   }
 }

@@ -9,6 +9,7 @@ import {
   unreadableEvent,
 } from '@/formats/faults/fault.ts'
 import {
+  type Ending,
   NO_NOTE,
   type PlainNote,
   type PlainReader,
@@ -45,6 +46,9 @@ export function createStreamDecoder(context: DecodeContext): StreamDecoder {
   return {
     ...compose(decoder, new BlockQueue('text-start', 'reasoning-start')),
     plain: decoder,
+    get ending() {
+      return decoder.ending
+    },
     servedTier: () => decoder.servedTier(),
     missingEnd: () => decoder.missingEnd(),
   }
@@ -148,6 +152,10 @@ class EventDecoder implements StreamDecoder, PlainReader {
   /** Clients take an answer for cut until they have seen it. */
   missingEnd(): string {
     return this.#hasStopped ? '' : 'event: message_stop\ndata: {"type":"message_stop"}\n\n'
+  }
+
+  get ending(): Ending | undefined {
+    return this.#hasReason ? 'all' : undefined
   }
 
   /** Whether it is known why the answer ended. */

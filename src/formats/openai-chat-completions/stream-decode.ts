@@ -2,6 +2,7 @@ import type { GatewayError } from '@/errors/gateway-error.ts'
 import type { AnswerScope, DecodeContext } from '@/formats/codec.ts'
 import { complaintIn, cutAnswer, errorInAnswer, unreadableEvent } from '@/formats/faults/fault.ts'
 import {
+  type Ending,
   type JsonPath,
   NO_NOTE,
   type PlainNote,
@@ -70,6 +71,10 @@ class ChunkDecoder implements StreamDecoder, PlainReader {
 
   servedTier(): string | undefined {
     return this.#answer.servedTier
+  }
+
+  get ending(): Ending | undefined {
+    return this.#answer.ending
   }
 
   plainShape(): PlainShape | undefined {
@@ -149,6 +154,8 @@ export class AnswerDecoder {
   #calling: CandidateDecoder | undefined
   #started: EventOf<'start'> | undefined
   #usage: Usage | undefined
+  /** The last chunk told the usage, and had no choices. */
+  #hasLastUsage = false
   /** As the first chunk says it. */
   #createdAt: number | undefined
   #blocks = 0
@@ -171,6 +178,11 @@ export class AnswerDecoder {
     if (this.#candidates.size === 0) return false
     for (const candidate of this.#candidates.values()) if (!candidate.isFinished) return false
     return true
+  }
+
+  get ending(): Ending | undefined {
+    if (!this.isFinished) return undefined
+    return this.#hasLastUsage ? 'all' : 'reason'
   }
 
   /** Whether one of its choices was cut in the middle of a call. */
@@ -229,6 +241,7 @@ export class AnswerDecoder {
 
   push(chunk: JsonObject, field: 'delta' | 'message', emit: Emit): void {
     const choices = chunk['choices']
+    this.#hasLastUsage = asArray(choices).length === 0 && asObject(chunk['usage']) !== undefined
     if (Array.isArray(choices)) {
       for (let position = 0; position < choices.length; position += 1) {
         const choice = asObject(choices[position])

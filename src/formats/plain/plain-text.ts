@@ -20,9 +20,14 @@ export interface StreamDecoder extends StreamMachine<SseEvent, GenerationEvent> 
    * Undefined: the format has one last event, and an answer without it is cut.
    */
   missingEnd?(): string
+  /** How much of its end an answer without its last event has said; left out where that event says all of it. */
+  readonly ending?: Ending | undefined
   /** The upstream's last word for the service tier that serves the answer; undefined: none so far. */
   servedTier(): string | undefined
 }
+
+/** `reason`: why it ends, so that it is whole if nothing more comes. `all`: no other event may follow than the last. */
+export type Ending = 'reason' | 'all'
 
 /** Writes a stream of some format: whole events as text. */
 export interface StreamEncoder extends StreamMachine<GenerationEvent, string> {

@@ -158,6 +158,32 @@ test('an answer in events that tells no usage is whole after idle_ms, though com
   expect(clock.elapsed() - begun).toBeLessThan(250_000)
 })
 
+test.each([
+  [
+    'five seconds behind its usage',
+    'data: {"choices":[],"usage":{"prompt_tokens":1,"completion_tokens":1,"total_tokens":2}}\n\n',
+    5_000,
+  ],
+  ['after idle_ms', '', 120_000],
+])(
+  'an answer in events that lacks its [DONE] is whole %s, on a connection that stays open',
+  async (_, usage, ms) => {
+    const codec = CODECS['openai-chat-completions']
+    const listener = answerListener({
+      preparation: { codec, decodeContext: { vendor: 'v', newId: () => 'id' } },
+    })
+    const text = `data: {"choices":[{"index":0,"delta":{"content":"hi"},"finish_reason":"stop"}]}\n\n${usage}`
+    const { answer, clock } = reading([text], 0, {}, listener)
+    const begun = clock.elapsed()
+    await until(() => {
+      if (Bun.peek.status(answer) === 'pending') clock.advance(100)
+      return Bun.peek.status(answer) !== 'pending'
+    })
+    expect(Buffer.from(await answer).toString()).toBe(text)
+    expect(clock.elapsed() - begun).toBeWithin(ms, ms + 2_000)
+  },
+)
+
 /** An upstream whose error body says this and then stalls. */
 function failing(...reads: (string | Uint8Array)[]) {
   const clock = manualClock()

@@ -370,6 +370,36 @@ describe('an upstream that goes on behind the end of its answer', () => {
   )
 })
 
+describe('an upstream that says why its answer ends, but not that it has', () => {
+  const LAST = {
+    chat: 'data: [DONE]\n\n',
+    messages: 'event: message_stop\ndata: {"type":"message_stop"}\n\n',
+  }
+  const WITHOUT_USAGE = 'data: {"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}\n\n'
+
+  test.each<[keyof typeof LAST, string, number, string]>([
+    ['chat', 'soon', 5_000, ENDS.chat.replace(LAST.chat, '')],
+    ['messages', 'soon', 5_000, ENDS.messages.replace(LAST.messages, '')],
+    ['chat', 'without usage: after the time that the channel allows', 120_000, WITHOUT_USAGE],
+  ])('and stays silent: an answer of %s is complete %s', async (format, _, ms, end) => {
+    for (const caller of ['chat', 'messages'] as const) {
+      const fed = fedStream()
+      upstream.answer = () => eventStream(fed.stream)
+      fed.write(SURFACES[format].first + end)
+      const stream = reading(await open(caller, undefined, `${format}/echo`))
+      await stream.until('one')
+      const aborted = upstream.aborted
+      clock.advance(ms - 1_000)
+      expect(upstream.aborted).toBe(aborted)
+      clock.advance(1_000)
+      expect(await stream.toEnd()).toBe('clean')
+      expect(stream.text).toEndWith(LAST[caller])
+      await until(() => upstream.aborted > aborted)
+      await until(async () => (await gateway.lastExchange())['end_state'] === 'complete')
+    }
+  })
+})
+
 describe('an upstream that is cut', () => {
   test('in the middle of an event is cut for a caller of another format, too', async () => {
     const fed = fedStream()
