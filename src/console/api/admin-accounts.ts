@@ -69,6 +69,16 @@ export function adminAccountsApi(console: Console, listener: Listener) {
     return rowOf(await work(console, actorOf(call), { id, reason }))
   }
 
+  /** Answers about an account, which has to be there. */
+  function about<Asked extends { params: { id: number } }, Answer>(
+    answer: (asked: Asked) => Answer | Promise<Answer>,
+  ): (asked: Asked) => Promise<Answer> {
+    return async asked => {
+      await assertAccount(console, asked.params.id)
+      return answer(asked)
+    }
+  }
+
   return controller('console-admin-accounts', console, listener, adminAccountRoutes, {
     'GET /api/admin/accounts': async ({ query }) => {
       const { status, asks_to_close: asksToClose } = query
@@ -85,11 +95,8 @@ export function adminAccountsApi(console: Console, listener: Listener) {
       const { account, ...link } = await createAccount(console, call, body)
       return { account: await rowOf(account), ...link }
     },
-    'GET /api/admin/accounts/:id': async ({ params }) => {
-      await assertAccount(console, params.id)
-      return rowOf(await accounts.findAccount(params.id))
-    },
-    'POST /api/admin/accounts/:id/invite': ({ params, ...call }) => inviteTo(console, call, params.id),
+    'GET /api/admin/accounts/:id': about(async ({ params }) => rowOf(await accounts.findAccount(params.id))),
+    'POST /api/admin/accounts/:id/invite': about(({ params, ...call }) => inviteTo(console, call, params.id)),
     'POST /api/admin/accounts/:id/credit': call =>
       post('credit', call, readExpiry(call.body.expires_at, console.clock.now())),
     'POST /api/admin/accounts/:id/debit': call => post('debit', call),
@@ -112,10 +119,9 @@ export function adminAccountsApi(console: Console, listener: Listener) {
     'POST /api/admin/accounts/:id/close': call => end(closeAccount, call),
     'POST /api/admin/accounts/:id/reopen': call => end(reopenAccount, call),
     'POST /api/admin/accounts/:id/erase': call => end(eraseHolder, call),
-    'POST /api/admin/accounts/:id/pay-out': async ({ params: { id }, body, ...call }) => {
-      await assertAccount(console, id)
-      return payOut(console, actorOf(call), { id, ...body })
-    },
+    'POST /api/admin/accounts/:id/pay-out': about(({ params: { id }, body, ...call }) =>
+      payOut(console, actorOf(call), { id, ...body }),
+    ),
     'PATCH /api/admin/accounts/:id/limits': ({ params: { id }, body: { revision, ...limits }, ...call }) =>
       change(call, {
         id,
@@ -132,26 +138,19 @@ export function adminAccountsApi(console: Console, listener: Listener) {
         shown: account => ({ models: [...account.models] }),
         work: store => store.setModels(id, resolve(console, models)),
       }),
-    'GET /api/admin/accounts/:id/keys': async ({ params, query }) => {
-      await assertAccount(console, params.id)
-      return keyPage(console, params.id, query)
-    },
-    'GET /api/admin/accounts/:id/entries': async ({ params, query }) => {
-      await assertAccount(console, params.id)
-      return entryPage(database.orm, params.id, query)
-    },
-    'GET /api/admin/accounts/:id/entries.csv': async ({ params, query }) => {
-      await assertAccount(console, params.id)
-      return downloadEntries(console, params.id, query.month)
-    },
-    'GET /api/admin/accounts/:id/statements': async ({ params }) => {
-      await assertAccount(console, params.id)
-      return { items: await readStatements(database, params.id) }
-    },
-    'GET /api/admin/accounts/:id/statements/:month': async ({ params }) => {
-      await assertAccount(console, params.id)
-      return printStatement(console, params.id, params.month)
-    },
+    'GET /api/admin/accounts/:id/keys': about(({ params, query }) => keyPage(console, params.id, query)),
+    'GET /api/admin/accounts/:id/entries': about(({ params, query }) =>
+      entryPage(database.orm, params.id, query),
+    ),
+    'GET /api/admin/accounts/:id/entries.csv': about(({ params, query }) =>
+      downloadEntries(console, params.id, query.month),
+    ),
+    'GET /api/admin/accounts/:id/statements': about(async ({ params }) => ({
+      items: await readStatements(database, params.id),
+    })),
+    'GET /api/admin/accounts/:id/statements/:month': about(({ params }) =>
+      printStatement(console, params.id, params.month),
+    ),
   })
 }
 
@@ -186,7 +185,6 @@ async function inviteTo(
   call: Incoming<SignedIn>,
   id: number,
 ): Promise<{ url: string; mailed: boolean }> {
-  await assertAccount(console, id)
   const account = await accountStore(console.database).findAccount(id)
   if ((await userStore(console.database.orm).findByAccount(id)) !== undefined) {
     throw new ConsoleError('refused', 'Somebody signs in for this account already')
