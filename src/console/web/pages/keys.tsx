@@ -3,8 +3,7 @@ import type { Key } from '../../api/contract/keys.ts'
 import { useAddressState, useSettled } from '../api/address.ts'
 import { call } from '../api/client.ts'
 import { useCursorList } from '../api/query.ts'
-import { Button } from '../parts/button.tsx'
-import { Icon } from '../parts/icon.tsx'
+import { AddButton } from '../parts/button.tsx'
 import { Empty } from '../parts/notice.tsx'
 import { Page } from '../parts/page.tsx'
 import { useToast } from '../parts/toast.tsx'
@@ -27,11 +26,7 @@ export function KeysPage() {
     call('GET /api/keys', { query: { cursor, search } }, signal),
   )
   const isCreating = address.new !== ''
-  const create = (
-    <Button kind="primary" onClick={() => open({ new: 'yes' })}>
-      <Icon name="plus" size={18} /> Create key
-    </Button>
-  )
+  const create = <AddButton onClick={() => open({ new: 'yes' })}>Create key</AddButton>
   return (
     <Page
       title="Keys"

@@ -1,4 +1,5 @@
 import type { ButtonHTMLAttributes, ComponentChildren } from 'preact'
+import { Icon } from './icon.tsx'
 
 interface ButtonProps extends Omit<ButtonHTMLAttributes, 'class' | 'icon'> {
   /** What it is to the page: the one thing to do, something that destroys, or something aside. */
@@ -34,5 +35,14 @@ export function Button({
       {busy ? <span class="spinner" aria-hidden="true" /> : null}
       {children}
     </button>
+  )
+}
+
+/** The one that begins something new on a page. */
+export function AddButton({ onClick, children }: { onClick(): void; children: ComponentChildren }) {
+  return (
+    <Button kind="primary" onClick={onClick}>
+      <Icon name="plus" size={18} /> {children}
+    </Button>
   )
 }

@@ -7,10 +7,9 @@ import { fieldsOf, useForm } from '../../api/form-state.ts'
 import { useCursorList } from '../../api/query.ts'
 import { pastedKey } from '../../format/pasted.ts'
 import { optionalAmount } from '../../format/typed.ts'
-import { Button } from '../../parts/button.tsx'
+import { AddButton } from '../../parts/button.tsx'
 import { CheckField, type Option, SelectField, TextField } from '../../parts/field.tsx'
 import { FormDialog } from '../../parts/form.tsx'
-import { Icon } from '../../parts/icon.tsx'
 import { ListTable } from '../../parts/list-table.tsx'
 import { Money } from '../../parts/money.tsx'
 import { Badge, Empty } from '../../parts/notice.tsx'
@@ -45,9 +44,7 @@ export function AccountsPage() {
     call('GET /api/admin/accounts', { query: { cursor, search, status, asks_to_close: asks } }, signal),
   )
   const create = mayAdminister ? (
-    <Button kind="primary" onClick={() => open({ new: 'yes' })}>
-      <Icon name="plus" size={18} /> New account
-    </Button>
+    <AddButton onClick={() => open({ new: 'yes' })}>New account</AddButton>
   ) : undefined
   return (
     <Page

@@ -5,10 +5,9 @@ import { call } from '../../api/client.ts'
 import { useQuery } from '../../api/query.ts'
 import { counted } from '../../format/number.ts'
 import { duration } from '../../format/time.ts'
-import { Button } from '../../parts/button.tsx'
+import { AddButton, Button } from '../../parts/button.tsx'
 import { Confirm } from '../../parts/confirm.tsx'
 import { Fact } from '../../parts/facts.tsx'
-import { Icon } from '../../parts/icon.tsx'
 import { Badge, type BadgeKind, Empty } from '../../parts/notice.tsx'
 import { Answer, Page } from '../../parts/page.tsx'
 import { useToast } from '../../parts/toast.tsx'
@@ -37,9 +36,7 @@ export function ChannelsPage() {
   const close = () => setOpen(undefined)
   const toast = useToast()
   const add = mayAdminister ? (
-    <Button kind="primary" onClick={() => go({ new: 'yes' })}>
-      <Icon name="plus" size={18} /> Add channel
-    </Button>
+    <AddButton onClick={() => go({ new: 'yes' })}>Add channel</AddButton>
   ) : undefined
   return (
     <Page

@@ -4,9 +4,8 @@ import { useAddressState } from '../../api/address.ts'
 import { call } from '../../api/client.ts'
 import { fieldsOf } from '../../api/form-state.ts'
 import { useQuery } from '../../api/query.ts'
-import { Button } from '../../parts/button.tsx'
+import { AddButton, Button } from '../../parts/button.tsx'
 import { TextField } from '../../parts/field.tsx'
-import { Icon } from '../../parts/icon.tsx'
 import { Badge, Empty, Notice } from '../../parts/notice.tsx'
 import { Answer, Page } from '../../parts/page.tsx'
 import { type Column, Table } from '../../parts/table.tsx'
@@ -28,9 +27,7 @@ export function AdminModelsPage() {
   const toast = useToast()
   const actions = mayAdminister ? (
     <>
-      <Button kind="primary" onClick={() => open({ import: 'yes' })}>
-        <Icon name="plus" size={18} /> Choose from the catalogue
-      </Button>
+      <AddButton onClick={() => open({ import: 'yes' })}>Choose from the catalogue</AddButton>
       <Button onClick={() => open({ new: 'yes' })}>Add by hand</Button>
     </>
   ) : undefined

@@ -6,12 +6,11 @@ import { useCursorList } from '../../api/query.ts'
 import { counted, wholeNumber } from '../../format/number.ts'
 import { readLocalTime } from '../../format/time.ts'
 import { typedAmount, typedCount } from '../../format/typed.ts'
-import { Button } from '../../parts/button.tsx'
+import { AddButton } from '../../parts/button.tsx'
 import { Code } from '../../parts/copy.tsx'
 import { Dialog, DialogEnd } from '../../parts/dialog.tsx'
 import { TextField } from '../../parts/field.tsx'
 import { FormDialog } from '../../parts/form.tsx'
-import { Icon } from '../../parts/icon.tsx'
 import { ListTable } from '../../parts/list-table.tsx'
 import { Money } from '../../parts/money.tsx'
 import { Badge, Empty, Notice } from '../../parts/notice.tsx'
@@ -29,9 +28,7 @@ export function RedeemCodesPage() {
   )
   const [isCreating, setCreating] = useState(false)
   const create = useMayAdminister() ? (
-    <Button kind="primary" onClick={() => setCreating(true)}>
-      <Icon name="plus" size={18} /> Make codes
-    </Button>
+    <AddButton onClick={() => setCreating(true)}>Make codes</AddButton>
   ) : undefined
   return (
     <Page

@@ -4,9 +4,8 @@ import { useAddressState, useSettled } from '../../api/address.ts'
 import { call } from '../../api/client.ts'
 import { fieldsOf } from '../../api/form-state.ts'
 import { useCursorList } from '../../api/query.ts'
-import { Button } from '../../parts/button.tsx'
+import { AddButton, Button } from '../../parts/button.tsx'
 import { type Option, SelectField, TextField } from '../../parts/field.tsx'
-import { Icon } from '../../parts/icon.tsx'
 import { ListTable } from '../../parts/list-table.tsx'
 import { Badge, Empty } from '../../parts/notice.tsx'
 import { Page } from '../../parts/page.tsx'
@@ -50,9 +49,7 @@ export function UsersPage() {
       lead="Who signs in here. Everybody sees their own account; administrators also see what stands under Administration."
       actions={
         me.role === 'owner' ? (
-          <Button kind="primary" onClick={() => setInviting(true)}>
-            <Icon name="plus" size={18} /> Invite administrator
-          </Button>
+          <AddButton onClick={() => setInviting(true)}>Invite administrator</AddButton>
         ) : undefined
       }
     >
