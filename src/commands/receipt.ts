@@ -1,4 +1,4 @@
-import { lineRow, loadReceipt, type Receipt, receiptFacts } from '@/console/requests/receipt.ts'
+import { lineRow, loadReceipt, type PricedReceipt, receiptFacts } from '@/console/requests/receipt.ts'
 import { Refusal } from '@/errors/refusal.ts'
 import type { JsonObject } from '@/json/json.ts'
 import { formatMoney } from '@/pricing/money.ts'
@@ -29,7 +29,7 @@ function readRequestId(text: string): string {
 }
 
 /** Request, prices and charges as `--json` shows them. */
-function rowOf(id: string, receipt: Receipt) {
+function rowOf(id: string, receipt: PricedReceipt) {
   return {
     ...receiptFacts(id, receipt),
     lines: receipt.lines?.map(lineRow) ?? null,

@@ -6,18 +6,18 @@ import { readReceipt, type StoredReceipt } from '@/ledger/receipt.ts'
 import { type Bucket, type CostLine, costOf } from '@/pricing/cost.ts'
 import { formatMoney } from '@/pricing/money.ts'
 import { readVersion } from '@/routing/catalog/price-store.ts'
-import type { Receipt as ReceiptRow } from '../api/contract/requests.ts'
+import type { Receipt } from '../api/contract/requests.ts'
 
 /** What one request cost, and why: for the command line and the console. */
 
 /** What was asked and charged, with what the charge is made of. */
-export interface Receipt extends StoredReceipt {
+export interface PricedReceipt extends StoredReceipt {
   /** What the cost is made of; undefined where nothing was charged, or its process died before it could tell. */
   lines: readonly CostLine[] | undefined
 }
 
 /** Undefined for an id that no request has. */
-export async function loadReceipt(db: Database, id: string): Promise<Receipt | undefined> {
+export async function loadReceipt(db: Database, id: string): Promise<PricedReceipt | undefined> {
   const stored = await readReceipt(db, id)
   if (stored === undefined) return undefined
   const rates = await ratesOf(db, stored)
@@ -39,7 +39,7 @@ async function ratesOf(db: Database, { exchange }: StoredReceipt): Promise<Rates
 }
 
 /** Request, prices and charges, as the command line and the console show them. */
-export function receiptFacts(id: string, receipt: Receipt) {
+export function receiptFacts(id: string, receipt: PricedReceipt) {
   const { exchange, movements } = receipt
   return {
     request_id: id,
@@ -70,9 +70,9 @@ export function receiptFacts(id: string, receipt: Receipt) {
 /** The same with its tokens, as the console shows it. */
 export function receiptRow(
   id: string,
-  receipt: Receipt,
+  receipt: PricedReceipt,
   shown: { keyName: string | null; channel: boolean },
-): ReceiptRow {
+): Receipt {
   const { exchange, heldNano } = receipt
   const facts = receiptFacts(id, receipt)
   return {
@@ -93,7 +93,7 @@ function shownOr<Value>(value: Value | null | undefined, show: (value: Value) =>
   return value === null || value === undefined ? null : show(value)
 }
 
-function tokensOf({ exchange }: Receipt): ReceiptRow['tokens'] {
+function tokensOf({ exchange }: PricedReceipt): Receipt['tokens'] {
   if (exchange === undefined) return null
   return {
     input_uncached: exchange.inputUncached,
@@ -108,7 +108,7 @@ function tokensOf({ exchange }: Receipt): ReceiptRow['tokens'] {
 }
 
 /** `running`, or `expired` when its process died in the middle, where no end is stored. */
-function endStateOf({ exchange, heldNano }: Receipt): EndState | 'running' | 'expired' {
+function endStateOf({ exchange, heldNano }: PricedReceipt): EndState | 'running' | 'expired' {
   return exchange?.endState ?? (heldNano === undefined ? 'expired' : 'running')
 }
 
