@@ -223,6 +223,32 @@ models:
     expect(await gateway.lastExchange()).toMatchObject({ attempts: 3 })
   })
 
+  test.each([false, true])('a channel that filled up meanwhile is left out (stream: %p)', async stream => {
+    round += 1
+    await gateway.apply(`
+channels:
+  - { name: a-${round}, format: openai-chat-completions, base_url: "${first.url}", api_keys: ["k"], priority: 0 }
+  - { name: b-${round}, format: openai-chat-completions, base_url: "${first.url}", api_keys: ["k"], priority: 1, max_concurrent: 1 }
+  - { name: c-${round}, format: openai-chat-completions, base_url: "${second.url}", api_keys: ["k"], priority: 2 }
+models:
+  - { id: all-${round}, channels: [{ channel: a-${round}, model: fails }, { channel: b-${round}, model: m }, { channel: c-${round}, model: m }], prices: { input: 1, output: 2 } }
+  - { id: full-${round}, channels: [{ channel: b-${round}, model: m }], prices: { input: 1, output: 2 } }
+`)
+    const failed = Promise.withResolvers<Response>()
+    const filling = Promise.withResolvers<Response>()
+    answerFirst = ({ body }) =>
+      new TextDecoder().decode(body).includes('"fails"') ? failed.promise : filling.promise
+    const asked = post(`all-${round}`, stream)
+    await until(() => first.seen.length === 1)
+    const filled = post(`full-${round}`, false)
+    await until(() => first.seen.length === 2)
+    failed.resolve(refuses(500)())
+    expect(await (await asked).text()).toContain('two')
+    expect(await gateway.lastExchange()).toMatchObject({ attempts: 2, channel: `c-${round}` })
+    filling.resolve(new Response(GOOD_WHOLE))
+    await filled
+  })
+
   test.each([400, 404, 413, 422])("%d is the caller's own: no other channel is asked", async status => {
     answerFirst = refuses(status)
     const response = await post(await twoChannels(), true)
