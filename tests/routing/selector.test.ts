@@ -22,11 +22,11 @@ const HUNG: Outcome & { kind: 'upstream_timeout' } = {
   reason: 'no head',
 }
 
-function underTest(routes: readonly Route[]) {
+function underTest(routes: readonly Route[], seed = 7) {
   const clock = manualClock()
   // The time of day is nothing that an order goes by.
   clock.set(86_400_000)
-  const random = seededRandom(7)
+  const random = seededRandom(seed)
   const health = new Health({ clock, random })
   const concurrency = new Concurrency(() => 1)
   const selector = new Selector({ health, concurrency, affinity: new Affinity(clock), clock, random })
@@ -115,6 +115,16 @@ test('formats that are alike come before the others, whoever asks', () => {
   }
   const first = new Set(Array.from({ length: 20 }, (_, session) => firstFor(session)))
   expect([...first]).toEqual(['openai-responses'])
+})
+
+test('a conversation begins on the same channel in every process, and what has no name is drawn anew', () => {
+  const routes = [1, 2, 3].map(id => routeOf(channelOf(id)))
+  const [one, other] = [underTest(routes, 1), underTest(routes, 2)]
+  const first = ({ select }: typeof one, session?: string) => select(session).ready[0]?.route.channel.id
+  const sessions = Array.from({ length: 20 }, (_, session) => `session-${session}`)
+  expect(sessions.map(session => first(one, session))).toEqual(sessions.map(session => first(other, session)))
+  expect(new Set(sessions.map(session => first(one, session))).size).toBe(3)
+  expect(new Set(sessions.map(() => first(one))).size).toBe(3)
 })
 
 test('a conversation whose preferred channel is full goes elsewhere and comes back', () => {
