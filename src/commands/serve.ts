@@ -6,6 +6,7 @@ import { greet } from '@/commands/serve/greeting.ts'
 import { bindOps } from '@/commands/serve/listeners.ts'
 import { applierOf, applyAtStart, warnOfJump } from '@/commands/serve/operator-file.ts'
 import { startServer } from '@/commands/serve/server.ts'
+import { tellOfSlowStart } from '@/commands/serve/slow-start.ts'
 import { startSupervisor } from '@/commands/serve/supervisor.ts'
 import { reportTo, untilDismissed, type WorkerOrder, workerOrder } from '@/commands/serve/worker.ts'
 import { configFileOf } from '@/config/file.ts'
@@ -73,6 +74,7 @@ async function serve({ settings, io, log, metrics }: Serving): Promise<void> {
   await requireKnownHosts(hosts)
   const journalDirectory = stateDirectory(settings.dataDir, 'journal')
   await using opened = new AsyncDisposableStack()
+  const hasStarted = opened.adopt(tellOfSlowStart(log, systemClock), cancel => cancel())
   const database = await openDatabase({ ...settings, role: 'serve' })
   opened.defer(() => database.close())
   const secretBox = await openServing(database, settings)
@@ -103,6 +105,7 @@ async function serve({ settings, io, log, metrics }: Serving): Promise<void> {
   // The last that opens, in one turn with the greeting: who finds the one finds the other.
   ops = bindOps(settings.ops, probes)
   greet(io, { apiUrl, consoleUrl: console.url, opsUrl: ops.url.origin }, { welcome, link })
+  hasStarted()
   log.info({ signal: await stop }, 'stopping')
 }
 
@@ -114,6 +117,7 @@ async function work(order: WorkerOrder, { settings, log, metrics }: Serving): Pr
   await using opened = new AsyncDisposableStack()
   // An open line keeps the process: the supervisor would wait for ever for one that could not start.
   opened.defer(() => process.disconnect?.())
+  const hasStarted = opened.adopt(tellOfSlowStart(log, systemClock), cancel => cancel())
   const database = await openDatabase({ ...settings, role: 'command' })
   opened.defer(() => database.close())
   const server = await startServer({
@@ -136,6 +140,7 @@ async function work(order: WorkerOrder, { settings, log, metrics }: Serving): Pr
     metrics: () => metrics.registry.getMetricsAsJSON(),
     unreadiness: server.probes.unreadiness,
   })
+  hasStarted()
   log.info({ worker: process.pid, reason: await stop }, 'stopping')
 }
 

@@ -2,6 +2,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { drizzle } from 'drizzle-orm/postgres-js'
 import { migrate as applyMigrations } from 'drizzle-orm/postgres-js/migrator'
+import { codeOf } from '@/errors/code.ts'
 import { Refusal } from '@/errors/refusal.ts'
 import { asArray, asNumber, asObject, parseObject } from '@/json/json.ts'
 import { openClient, type RawSql } from './connect.ts'
@@ -77,7 +78,7 @@ const PATIENCE_MS = 15_000
 async function within(ms: number, answered: Promise<void>): Promise<void> {
   const late = Promise.withResolvers<never>()
   const timer = setTimeout(() => {
-    const message = `nothing there answered as Postgres does within ${ms / 1_000} s`
+    const message = `nothing there answered as Postgres does within ${ms / 1_000} s (a pooler without room for two connections is as silent)`
     late.reject(Object.assign(new Error(message), { code: 'CONNECT_TIMEOUT' }))
   }, ms)
   try {
@@ -106,21 +107,31 @@ async function refuseUnfitServer(client: Client): Promise<void> {
 
 /**
  * A pooler in transaction mode gives a session to whoever has a transaction: LISTEN would be heard by nobody, and the lock
- * would stay with a session that nobody can find again.
+ * would stay with a session that nobody can find again. One in statement mode has no transactions.
  */
 async function refuseSharedSessions(url: string, client: Client): Promise<void> {
   const other = openPatient(url)
   try {
     const mine = await sessionOf(client)
-    await other.begin(async transaction => {
-      if ((await sessionOf(transaction)) !== mine && (await sessionOf(client)) === mine) return
-      throw new Refusal(
-        'DATABASE_URL leads to a pooler in transaction mode: Tollgate needs one in session mode, or the server itself',
-      )
-    })
+    // From here on it has a connection, which only a transaction makes such a pooler close.
+    await sessionOf(other)
+    const keepApart = other.begin(
+      async transaction => (await sessionOf(transaction)) !== mine && (await sessionOf(client)) === mine,
+    )
+    if (!(await keepApart.catch(refuseWithoutTransactions))) throw pooledBy('transaction')
   } finally {
     void other.end({ timeout: 0 })
   }
+}
+
+function refuseWithoutTransactions(error: unknown): never {
+  throw codeOf(error) === 'CONNECTION_CLOSED' ? pooledBy('statement') : error
+}
+
+function pooledBy(mode: 'transaction' | 'statement'): Refusal {
+  return new Refusal(
+    `DATABASE_URL leads to a pooler in ${mode} mode: Tollgate needs one in session mode, or the server itself`,
+  )
 }
 
 async function sessionOf(sql: RawSql): Promise<unknown> {

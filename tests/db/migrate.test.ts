@@ -2,7 +2,7 @@ import { afterAll, expect, test } from 'bun:test'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { emptyTestDatabase, testDatabase } from '#tests/support/stores/database.ts'
-import { transactionPooler } from '#tests/support/stores/transaction-pooler.ts'
+import { sharingPooler } from '#tests/support/stores/sharing-pooler.ts'
 import { migrate } from '@/db/migrate.ts'
 
 const database = await emptyTestDatabase()
@@ -91,12 +91,17 @@ test('gives up on an address that takes connections and closes them', async () =
   proxy.close()
 })
 
-test.each([1, 2])(
-  'refuses a pooler in transaction mode, of %d sessions: nothing would be heard through it',
-  async sessions => {
-    const pooler = await transactionPooler(sessions)
+test.each([
+  ['transaction', 1],
+  ['transaction', 2],
+  ['statement', 1],
+  ['statement', 2],
+] as const)(
+  'refuses a pooler in %s mode, of %d sessions: nothing would be heard through it',
+  async (mode, sessions) => {
+    const pooler = await sharingPooler(mode, sessions)
     await expect(migrate(pooler.url)).rejects.toThrow(
-      'DATABASE_URL leads to a pooler in transaction mode: Tollgate needs one in session mode, or the server itself',
+      `DATABASE_URL leads to a pooler in ${mode} mode: Tollgate needs one in session mode, or the server itself`,
     )
     pooler.close()
   },

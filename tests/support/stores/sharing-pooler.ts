@@ -23,16 +23,20 @@ function answerTo(statement: string, session: number): string | undefined {
 }
 
 /**
- * Looks like Postgres behind a pooler in transaction mode that has `sessions` of them: each statement runs in the next.
- * Returns its address.
+ * Looks like Postgres behind a pooler that gives sessions to transactions, or to statements, and has so many of them: each
+ * statement runs in the next. Returns its address.
  */
-export async function transactionPooler(sessions: number): Promise<{ url: string; close(): void }> {
+export async function sharingPooler(
+  mode: 'transaction' | 'statement',
+  sessions: number,
+): Promise<{ url: string; close(): void }> {
   let statements = 0
   const server = createServer(socket => {
     let statement = ''
     readMessages(socket, (type, body) => {
       if (type === 'P') statement = body.toString().split('\0')[1] ?? ''
-      answer(socket, type, answerTo(statement, statements % sessions))
+      if (type === 'Q' && mode === 'statement') socket.end()
+      else answer(socket, type, answerTo(statement, statements % sessions))
       if (type === 'E') statements += 1
     })
   })
