@@ -19,6 +19,9 @@ export function createStreamEncoder(context: ReplyContext): StreamEncoder {
 /** The largest `n` that OpenAI takes. */
 const MOST_CHOICES = 128
 
+/** How a choice ends of which the upstream says nothing, as in a whole answer. */
+const SKIPPED: Finish = { reason: 'other', stopSequence: undefined, message: undefined }
+
 class ChunkEncoder implements StreamEncoder {
   readonly #context: ReplyContext
   readonly #candidates: CandidateEncoder[] = []
@@ -86,6 +89,9 @@ class ChunkEncoder implements StreamEncoder {
     }
     this.#isOver = true
     for (const [index, finish] of this.#finishes) this.#candidate(index, emit).finish(finish, emit)
+    // A choice that the upstream skipped began for those behind it, and OpenAI's helpers throw at one without an end.
+    for (let index = 0; index < Math.min(this.#candidates.length, MOST_CHOICES); index += 1)
+      if (!this.#finishes.has(index)) this.#candidates[index]?.finish(SKIPPED, emit)
     if (wantsUsage(this.#context.wire) && this.#usage !== undefined) {
       emit(this.#chunks().usage(encodeUsage(this.#usage)))
     }

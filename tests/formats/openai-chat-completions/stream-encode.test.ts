@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'bun:test'
+import OpenAI from 'openai'
 import {
   callEnd,
   callStart,
@@ -8,6 +9,7 @@ import {
   START,
   textEvents,
 } from '#tests/formats/events.ts'
+import { unlawful } from '#tests/support/streams/lawful.ts'
 import { GatewayError } from '@/errors/gateway-error.ts'
 import { openaiChatCompletions } from '@/formats/openai-chat-completions/codec.ts'
 import { unwrapSignature } from '@/formats/signatures/signature.ts'
@@ -138,6 +140,24 @@ test("choices begin in the order of their numbers, whichever speaks first, as Op
     [2, { role: 'assistant', content: '', refusal: null }],
     [2, { content: 'b' }],
   ])
+})
+
+test('a choice that the upstream skips ends as well, empty: SDKs take no answer with one that has no end', async () => {
+  const late = textEvents(0, 'b').map(event => ('candidate' in event ? { ...event, candidate: 2 } : event))
+  const stream = encodeEvents([START, ...late, finish('end', {}, 2)])
+  expect(unlawful('openai-chat-completions', stream)).toEqual([])
+  const headers = { 'content-type': 'text/event-stream' }
+  const client = new OpenAI({ apiKey: 'x', fetch: async () => new Response(stream, { headers }) })
+  const { choices } = await client.chat.completions
+    .stream({ model: 'm', n: 3, messages: [] })
+    .finalChatCompletion()
+  expect(choices.map(choice => [choice.index, choice.message.content || null, choice.finish_reason])).toEqual(
+    [
+      [0, null, 'stop'],
+      [1, null, 'stop'],
+      [2, 'b', 'stop'],
+    ],
+  )
 })
 
 describe('reasoning', () => {
