@@ -1,4 +1,4 @@
-import { totalmem } from 'node:os'
+import { tmpdir, totalmem } from 'node:os'
 import { openLiveKeys } from '@/accounts/live-keys.ts'
 import type { Clock } from '@/clock/clock.ts'
 import { Deadlines } from '@/clock/deadlines.ts'
@@ -12,6 +12,7 @@ import { ExchangeWriter } from '@/exchange/exchange-store.ts'
 import { Idempotency } from '@/exchange/idempotency/idempotency.ts'
 import { runStore } from '@/exchange/idempotency/store.ts'
 import { OpenExchanges } from '@/exchange/open-exchanges.ts'
+import { spoolFault } from '@/exchange/operations/spool.ts'
 import { behindDoor } from '@/exchange/pass.ts'
 import { KeptResponses } from '@/exchange/responses/kept-responses.ts'
 import { videoStore } from '@/exchange/videos/store.ts'
@@ -140,6 +141,7 @@ export async function openGateway(options: GatewayOptions, openRequests: () => n
     maxFiles: warnOfFew(fileLimit(), log),
   })
   opened.defer(() => load.stop())
+  await warnOfNoSpool(log)
   const responses = keptResponsesOf(options)
   const gateway = gatewayOf(options, {
     ...upstreamsOf(clock, simulator.url),
@@ -239,6 +241,16 @@ function warnOfFew(files: number, log: Log): number {
     log.warn({ files }, hint)
   }
   return files
+}
+
+/** A container with a read-only file system mostly has no place for files, and misses it nowhere else. */
+async function warnOfNoSpool(log: Log): Promise<void> {
+  const fault = await spoolFault()
+  if (fault === undefined) return
+  log.warn(
+    { err: fault },
+    `${tmpdir()} (TMPDIR) takes no files: forms that bring some (images, sound) get a 503`,
+  )
 }
 
 /** The ledger; answers whose accounts are stopped are ended, and results are stored of what it posts for the dead. */

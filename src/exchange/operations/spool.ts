@@ -59,6 +59,17 @@ export class Spool {
   }
 }
 
+/** Why nothing can be kept on disk here; undefined: it can. */
+export async function spoolFault(): Promise<unknown> {
+  try {
+    const file = await openNameless()
+    await file.close()
+    return undefined
+  } catch (error) {
+    return error
+  }
+}
+
 function closed(): Error {
   return new Error('the spool is closed')
 }
