@@ -7,6 +7,7 @@ import type { MediaPart } from '@/generation/part.ts'
 import type { ReasoningField } from '@/generation/reasoning-field.ts'
 import type { GenerationRequest } from '@/generation/request.ts'
 import type { GenerationResponse } from '@/generation/response.ts'
+import type { HostedTool } from '@/generation/tool.ts'
 import type { Usage } from '@/generation/usage.ts'
 import type { JsonObject } from '@/json/json.ts'
 import type { Texts } from '@/json/outline.ts'
@@ -112,8 +113,8 @@ export interface Codec {
   /** Whether this upstream takes tools called with free text, unless its channel is said to take functions only. */
   takesCustomTools(target: Target): boolean
 
-  /** Which tool names the format accepts; others are mapped reversibly (formats/tools/names.ts). */
-  readonly toolNames: NameRule
+  /** Which names of tools and arguments the format accepts; others are mapped reversibly (formats/tools/names.ts). */
+  readonly toolNames: ToolNameRule
 
   /**
    * Whether the upstream can be told the address of this media and reads it there itself. True as well for what it
@@ -235,6 +236,14 @@ export const NO_EMULATION: Emulation = { stop: [], outputTool: undefined }
 export interface NameRule {
   pattern: RegExp
   maxLength: number
+}
+
+/** Which names of tools and their arguments a target accepts. */
+export interface ToolNameRule extends NameRule {
+  /** What the names of a function's arguments have to be like; undefined: they may be any. */
+  argument?: RegExp
+  /** What a tool of the vendor's server is called, as no other may be; undefined: nothing. */
+  hosted?: (tool: HostedTool) => string | undefined
 }
 
 /** What a decoder needs to know that the upstream's answer does not say. */

@@ -292,6 +292,19 @@ describe('messages refuses', () => {
     ['an empty message', { messages: [user('')] }],
     ['a tool name with a dot', { tools: [{ name: 'a.b', input_schema: { type: 'object' } }] }],
     ['a tool without its schema type', { tools: [{ name: 'f', input_schema: {} }] }],
+    [
+      'an argument whose name has a sign of its own',
+      { tools: [{ name: 'f', input_schema: { type: 'object', properties: { $top: {} } } }] },
+    ],
+    [
+      "a tool that is called as one of the server's",
+      {
+        tools: [
+          { type: 'web_search_20250305', name: 'web_search' },
+          { name: 'web_search', input_schema: { type: 'object' } },
+        ],
+      },
+    ],
     ['tool_choice without tools', { tool_choice: { type: 'auto' } }],
     [
       'a forced tool with thinking',

@@ -10,7 +10,8 @@ import { createStreamDecoder } from './stream-decode.ts'
 import { createStreamEncoder } from './stream-encode.ts'
 import { mostOutput } from './thinking-encode.ts'
 import { tokenCount } from './token-count.ts'
-import { DATA_KEYS, FORMAT } from './wire.ts'
+import { hostedName } from './tools-encode.ts'
+import { ARGUMENT_NAME, DATA_KEYS, FORMAT } from './wire.ts'
 
 const FIELD_NAMES: Codec['fieldNames'] = {
   instructions: 'system',
@@ -85,7 +86,12 @@ export const anthropicMessages: Codec = {
   fieldNames: FIELD_NAMES,
   dataKeys: DATA_KEYS,
   takesCustomTools: () => false,
-  toolNames: { pattern: /^[a-zA-Z0-9_-]{1,128}$/, maxLength: 128 },
+  toolNames: {
+    pattern: /^[a-zA-Z0-9_-]{1,128}$/,
+    maxLength: 128,
+    argument: ARGUMENT_NAME,
+    hosted: hostedName,
+  },
   takesUrl: () => true,
   tokenCount,
   passthrough,

@@ -3,10 +3,11 @@ import { objectSchema } from '@/formats/object-schema.ts'
 import { describedSchema, outputInWords, schemaName } from '@/formats/output-format.ts'
 import { withRootInPlace } from '@/formats/schema-ref.ts'
 import type { JsonSchemaOutput, OutputFormat } from '@/generation/request.ts'
-import type { JsonObject } from '@/json/json.ts'
+import { asObject, type JsonObject } from '@/json/json.ts'
 import { closedSchema } from './json-schema.ts'
 import type { ModelTraits } from './models.ts'
 import { canBeClosed } from './schema-limits.ts'
+import { ARGUMENT_NAME } from './wire.ts'
 
 /** How the answer's shape is asked for: by the API's own format, by a forced tool, or in words. */
 interface EncodedOutput {
@@ -57,13 +58,19 @@ function encodeSchema(
   // Neither a tool's schema nor words hold the model to it.
   if (strict === true) losses.add('outputStrict')
   const isObject = schema['type'] === 'object' || schema['properties'] !== undefined
-  if (hasTools || !model.forcedTools || !isObject) {
+  const input = objectSchema(schema)
+  if (hasTools || !model.forcedTools || !isObject || !areArguments(input)) {
     return { ...PLAIN, instruction: outputInWords(output) }
   }
   const tool = {
     name: schemaName(output, 128, 'output'),
     description: description ?? 'Give the whole answer as the input of this tool.',
-    input_schema: objectSchema(schema),
+    input_schema: input,
   }
   return { ...PLAIN, tool }
+}
+
+/** Whether a tool may have arguments of these names. */
+function areArguments({ properties }: JsonObject): boolean {
+  return Object.keys(asObject(properties) ?? {}).every(name => ARGUMENT_NAME.test(name))
 }

@@ -27,7 +27,8 @@ interface EncodedTools {
 /** @throws GatewayError `unsupported_parameter` where the choice forces a tool that cannot be offered */
 export function encodeTools(request: GenerationRequest, model: ModelTraits, losses: Losses): EncodedTools {
   const { tools: offered, toolChoice } = onlyAllowed(request)
-  const tools = offered.flatMap(tool => encodeTool(tool, model, losses))
+  const search = offered.find(tool => tool.type === 'hosted' && tool.kind === 'web_search')
+  const tools = offered.flatMap(tool => encodeTool(tool, model, tool === search, losses))
   refuseLostTool(request, tools)
   if (tools.length === 0) {
     const called = calledTools(request.turns)
@@ -52,7 +53,7 @@ function forceInWords(name: unknown): string {
   return `Your next reply must call ${which}; do not reply with text alone.`
 }
 
-function encodeTool(tool: Tool, model: ModelTraits, losses: Losses): JsonObject[] {
+function encodeTool(tool: Tool, model: ModelTraits, isFirstSearch: boolean, losses: Losses): JsonObject[] {
   switch (tool.type) {
     case 'function':
       return [encodeFunction(tool, model, losses)]
@@ -62,7 +63,7 @@ function encodeTool(tool: Tool, model: ModelTraits, losses: Losses): JsonObject[
       if (tool.format === FORMAT) return [tool.wire]
       return [{ name: tool.name, input_schema: NO_INPUT }]
     case 'hosted':
-      return encodeHosted(tool, model, losses)
+      return encodeHosted(tool, model, isFirstSearch, losses)
     default:
       return tool satisfies never
   }
@@ -91,12 +92,28 @@ function encodeCustom(tool: CustomTool): JsonObject {
   }
 }
 
-/** Anthropic's own are given back; a foreign web search becomes Anthropic's; the rest nobody would run. */
-function encodeHosted(tool: HostedTool, model: ModelTraits, losses: Losses): JsonObject[] {
+/**
+ * Anthropic's own are given back; a foreign web search becomes Anthropic's, of which there can be one; the rest nobody
+ * would run.
+ */
+function encodeHosted(
+  tool: HostedTool,
+  model: ModelTraits,
+  isFirstSearch: boolean,
+  losses: Losses,
+): JsonObject[] {
   if (tool.format === FORMAT) return [tool.wire]
-  if (tool.kind === 'web_search' && model.hostedTools) return [webSearch(tool, losses)]
+  if (isFirstSearch && model.hostedTools) return [webSearch(tool, losses)]
   losses.add('tools', tool.wireType)
   return []
+}
+
+const SEARCH = 'web_search'
+
+/** What a tool of Anthropic's server is called. */
+export function hostedName({ format, kind, wire }: HostedTool): string | undefined {
+  if (format === FORMAT) return asString(wire['name'])
+  return kind === 'web_search' ? SEARCH : undefined
 }
 
 function webSearch(tool: HostedTool, losses: Losses): JsonObject {
@@ -105,7 +122,7 @@ function webSearch(tool: HostedTool, losses: Losses): JsonObject {
   losses.addAll(lostSettings(tool, ['maxUses', 'userLocation', list]))
   return {
     type: 'web_search_20250305',
-    name: 'web_search',
+    name: SEARCH,
     ...(maxUses !== undefined && { max_uses: maxUses }),
     // The API takes one of the two lists.
     ...(allowedDomains.length > 0
@@ -135,7 +152,7 @@ function refuseLostTool(request: GenerationRequest, tools: readonly JsonObject[]
 
 function wireName(choice: Extract<ToolChoice, { type: 'tool' }>): string {
   const hostedSearch = typeof choice.kind === 'object' && choice.kind.hosted === 'web_search'
-  return hostedSearch ? 'web_search' : choice.name
+  return hostedSearch ? SEARCH : choice.name
 }
 
 function encodeChoice(choice: PlainlyChosen['toolChoice'], oneAtATime: boolean): JsonObject | undefined {

@@ -1,8 +1,9 @@
-import type { NameRule } from '@/formats/codec.ts'
+import type { ToolNameRule } from '@/formats/codec.ts'
 import type { Loss } from '@/generation/loss.ts'
 import type { ToolCallKind, ToolCallPart } from '@/generation/part.ts'
 import type { GenerationRequest, Turn } from '@/generation/request.ts'
 import type { CustomTool, FunctionTool, Tool, ToolChoice } from '@/generation/tool.ts'
+import { type ArgumentNames, fitParameters } from './argument-names.ts'
 import { clientDeclaration } from './client-schemas.ts'
 import { identityKey, type ToolIdentity, ToolNames, type ToolTable } from './names.ts'
 
@@ -16,30 +17,40 @@ interface LoweredTools {
 
 /**
  * Writes a request so that an upstream that knows nothing but plain functions can serve it: custom and client tools
- * become functions, namespaces part of the name, names fit the rule; the conversation's calls and the tool choice
- * follow. Hosted tools stay as they are (hosted.ts). No tool is ever left out, for an agent that loses one
- * falls silent. A request with nothing to lower comes back itself.
+ * become functions, namespaces part of the name, names fit the rule, those of arguments as well; the conversation's
+ * calls and the tool choice follow. Hosted tools stay as they are (hosted.ts). No tool is ever left out, for an agent
+ * that loses one falls silent. A request with nothing to lower comes back itself.
  *
  * @param keepsCustom the upstream knows custom tools, and holds the model to their grammar: those outside of a group,
  *   whose name fits, stay what they are.
  * @throws GatewayError `unsupported_parameter` for a client tool that no function can stand for.
  */
-export function lowerTools(request: GenerationRequest, rule: NameRule, keepsCustom = false): LoweredTools {
+export function lowerTools(
+  request: GenerationRequest,
+  rule: ToolNameRule,
+  keepsCustom = false,
+): LoweredTools {
   const { tools, losses } = firstOfEach(request.tools)
   const names = new ToolNames(
     tools.flatMap(tool => identityOf(tool) ?? []),
     rule,
+    new Set(tools.flatMap(tool => (tool.type === 'hosted' ? (rule.hosted?.(tool) ?? []) : []))),
   )
+  const argumentNames = new Map<string, ArgumentNames>()
   const lowered = {
-    tools: mapKept(tools, tool => lowerTool(tool, names, keepsCustom)),
-    turns: lowerTurns(request.turns, names, keepsCustom),
+    tools: mapKept(tools, tool => fitArguments(lowerTool(tool, names, keepsCustom), rule, argumentNames)),
+    turns: lowerTurns(request.turns, { names, argumentNames, keepsCustom }),
     toolChoice: lowerChoice(request.toolChoice, names, keepsCustom),
   }
   const same =
     lowered.tools === request.tools &&
     lowered.turns === request.turns &&
     lowered.toolChoice === request.toolChoice
-  return { request: same ? request : { ...request, ...lowered }, table: names.table(), losses }
+  return {
+    request: same ? request : { ...request, ...lowered },
+    table: { origins: names.origins(), argumentNames },
+    losses,
+  }
 }
 
 /** Undefined for hosted tools, which the model does not call by a name of ours. */
@@ -108,6 +119,15 @@ function lowerTool(tool: Tool, names: ToolNames, keepsCustom: boolean): Tool {
   }
 }
 
+/** @param found where the names of arguments are kept that do not fit */
+function fitArguments(tool: Tool, { argument }: ToolNameRule, found: Map<string, ArgumentNames>): Tool {
+  if (argument === undefined || tool.type !== 'function' || tool.parameters === undefined) return tool
+  const fitted = fitParameters(tool.parameters, argument)
+  if (fitted === undefined) return tool
+  found.set(tool.name, fitted.names)
+  return { ...tool, parameters: fitted.parameters }
+}
+
 function functionTool(name: string): FunctionTool {
   return {
     type: 'function',
@@ -138,23 +158,31 @@ function customDescription(tool: CustomTool): string | undefined {
   return tool.description === undefined ? rule : `${tool.description}\n\n${rule}`
 }
 
+/** How the tools of a request are called upstream. */
+interface Lowering {
+  names: ToolNames
+  argumentNames: ReadonlyMap<string, ArgumentNames>
+  keepsCustom: boolean
+}
+
 /** Results take the name and the kind of their call where they are paired with it (paired-turns.ts). */
-function lowerTurns(turns: readonly Turn[], names: ToolNames, keepsCustom: boolean): readonly Turn[] {
+function lowerTurns(turns: readonly Turn[], lowering: Lowering): readonly Turn[] {
   return mapKept(turns, turn => {
-    const parts = mapKept(turn.parts, part =>
-      part.type === 'tool-call' ? lowerCall(part, names, keepsCustom) : part,
-    )
+    const parts = mapKept(turn.parts, part => (part.type === 'tool-call' ? lowerCall(part, lowering) : part))
     return parts === turn.parts ? turn : { ...turn, parts }
   })
 }
 
-function lowerCall(part: ToolCallPart, names: ToolNames, keepsCustom: boolean): ToolCallPart {
+function lowerCall(part: ToolCallPart, { names, argumentNames, keepsCustom }: Lowering): ToolCallPart {
   const { kind, name, namespace } = part
   const identity = { kind, name, namespace }
   if (isKept(identity, names, keepsCustom)) return part
   const plain = names.of(identity)
-  if (kind === 'function' && plain === name && namespace === undefined) return part
-  const input = kind === 'custom' ? JSON.stringify({ input: part.input }) : part.input
+  const input =
+    kind === 'custom'
+      ? JSON.stringify({ input: part.input })
+      : (argumentNames.get(plain)?.fit(part.input) ?? part.input)
+  if (kind === 'function' && plain === name && namespace === undefined && input === part.input) return part
   return { ...part, kind: 'function', name: plain, namespace: undefined, input }
 }
 

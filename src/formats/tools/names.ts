@@ -1,5 +1,6 @@
 import type { NameRule } from '@/formats/codec.ts'
 import type { ToolCallKind } from '@/generation/part.ts'
+import type { ArgumentNames } from './argument-names.ts'
 
 /** What a tool is to the caller. Two tools are the same exactly when all three agree. */
 export interface ToolIdentity {
@@ -11,24 +12,32 @@ export interface ToolIdentity {
 /** What the names of a lowered request stand for. Plain functions that kept their name are not in it. */
 export interface ToolTable {
   readonly origins: ReadonlyMap<string, ToolIdentity>
+  /** The arguments of functions, by the names that those have upstream, where the arguments have others there. */
+  readonly argumentNames: ReadonlyMap<string, ArgumentNames>
 }
 
 /**
  * Gives every tool of a request one plain name that fits the rule and is its alone. A name depends on the tool's
  * identity only, not on its neighbours, so that it is the same in every turn and prompt caches keep hitting. Where
- * two identities want one name, a plain function that is really called so keeps it and the others get a hash.
+ * two identities want one name, a plain function that is really called so keeps it and the others get a hash. So does one
+ * that is called as a tool of the vendor's is.
  */
 export class ToolNames {
   readonly #rule: NameRule
+  readonly #taken: ReadonlySet<string>
   readonly #owners = new Map<string, ToolIdentity>()
   readonly #byIdentity = new Map<string, string>()
   /** By namespace and name alone: a tool whose kind changed since an earlier turn is still that tool. */
   readonly #byPlace = new Map<string, string>()
 
-  /** @param defined the request's tools, each once. */
-  constructor(defined: readonly ToolIdentity[], rule: NameRule) {
+  /**
+   * @param defined the request's tools, each once.
+   * @param taken names that none of them may have.
+   */
+  constructor(defined: readonly ToolIdentity[], rule: NameRule, taken: ReadonlySet<string>) {
     this.#rule = rule
-    for (const [name, tools] of Map.groupBy(defined, tool => fitName(tool, rule))) {
+    this.#taken = taken
+    for (const [name, tools] of Map.groupBy(defined, tool => this.#fitName(tool))) {
       for (const tool of tools) if (tools.length === 1 || isPlain(tool, name)) this.#assign(tool, name)
     }
     for (const tool of defined) {
@@ -40,7 +49,7 @@ export class ToolNames {
   of(tool: ToolIdentity): string {
     const known = this.#byIdentity.get(identityKey(tool)) ?? this.#byPlace.get(placeKey(tool))
     if (known !== undefined) return known
-    const fit = fitName(tool, this.#rule)
+    const fit = this.#fitName(tool)
     const name = this.#owners.has(fit) ? this.#freeHash(tool) : fit
     this.#assign(tool, name)
     return name
@@ -55,8 +64,14 @@ export class ToolNames {
     return this.of(tool)
   }
 
-  table(): ToolTable {
-    return { origins: new Map([...this.#owners].filter(([name, tool]) => !isPlain(tool, name))) }
+  origins(): ToolTable['origins'] {
+    return new Map([...this.#owners].filter(([name, tool]) => !isPlain(tool, name)))
+  }
+
+  /** The name a tool has when no other wants it: its own (`namespace__name`) where that fits. */
+  #fitName(tool: ToolIdentity): string {
+    const own = ownName(tool)
+    return fits(own, this.#rule) && !this.#taken.has(own) ? own : hashedName(tool, this.#rule, 0)
   }
 
   #freeHash(tool: ToolIdentity): string {
@@ -85,12 +100,6 @@ function placeKey(tool: ToolIdentity): string {
 /** True when the tool is a function that the target calls by the caller's own name. */
 function isPlain(tool: ToolIdentity, name: string): boolean {
   return tool.kind === 'function' && tool.namespace === undefined && tool.name === name
-}
-
-/** The name a tool has when no other wants it: its own (`namespace__name`) where that fits. */
-function fitName(tool: ToolIdentity, rule: NameRule): string {
-  const own = ownName(tool)
-  return fits(own, rule) ? own : hashedName(tool, rule, 0)
 }
 
 function ownName(tool: ToolIdentity): string {

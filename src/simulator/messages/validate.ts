@@ -104,16 +104,19 @@ function readStopSequence(value: JsonValue): string {
 }
 
 function readTools(body: JsonObject, prompt: Prompt): void {
+  const names = new Set<JsonValue | undefined>()
   for (const [index, value] of asArray(body['tools']).entries()) {
     const tool = asObject(value) ?? refuse(`tools.${index}: Input should be a valid dictionary`)
     addText(prompt, JSON.stringify({ ...tool, cache_control: undefined }), markOf(tool))
-    const type = tool['type']
+    const { type, name } = tool
+    if (name !== undefined && names.has(name)) refuse('tools: Tool names must be unique.')
+    names.add(name)
     if (type !== undefined && type !== 'custom') continue
-    const offered = readTool(tool, `tools.${index}.custom`)
-    if (prompt.tools.some(other => other.name === offered.name)) refuse('tools: Tool names must be unique.')
-    prompt.tools.push(offered)
+    prompt.tools.push(readTool(tool, `tools.${index}.custom`))
   }
 }
+
+const KEY = /^[a-zA-Z0-9_.-]{1,64}$/
 
 function readTool(tool: JsonObject, path: string): OfferedTool {
   const name = requireField(asString(tool['name']), `${path}.name`)
@@ -122,6 +125,9 @@ function readTool(tool: JsonObject, path: string): OfferedTool {
   const schema = requireField(asObject(tool['input_schema']), `${path}.input_schema`)
   if (schema['type'] === undefined) refuse(`${path}.input_schema.type: Field required`)
   if (schema['type'] !== 'object') refuse(`${path}.input_schema.type: Input should be 'object'`)
+  const keys = Object.keys(asObject(schema['properties']) ?? {})
+  if (!keys.every(key => KEY.test(key)))
+    refuse(`${path}.input_schema.properties: Property keys should match pattern '${KEY.source}'`)
   return { name, kind: 'function', schema }
 }
 

@@ -431,6 +431,14 @@ describe('tools', () => {
     ])
   })
 
+  test("of another vendor's searches there is one, since two would have one name", () => {
+    const { body, losses } = encode({
+      tools: [hostedTool('web_search', 'web_search'), hostedTool('web_search', 'web_search_preview')],
+    })
+    expect(body['tools']).toEqual([{ type: 'web_search_20250305', name: 'web_search' }])
+    expect(losses).toEqual([{ field: 'tools', name: 'web_search_preview' }])
+  })
+
   test('calls of one id and one that is called as the second of them would be have ids of their own', () => {
     const turns = ['a', 'a', 'a_2'].flatMap(id => [assistant(call(id)), user(result(id, 'x'))])
     const blocks = asArray(encode({ turns: [user('q'), ...turns] }).body['messages']).flatMap(message =>

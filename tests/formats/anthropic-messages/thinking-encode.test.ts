@@ -318,6 +318,14 @@ describe('structured output', () => {
     expect(asked.body['tools']).toMatchObject([{ name: 'a_person', input_schema: schema }])
   })
 
+  test('in words where no tool may have arguments of such names', () => {
+    const schema = { type: 'object', properties: { 'first name': { type: 'string' } } }
+    const asked = encode({ output: { ...output, schema } }, target('claude-3-7-sonnet-latest'))
+    expect(asked.body['tools']).toBeUndefined()
+    expect(asked.body['system']).toContain('"first name"')
+    expect(asked.losses).toEqual([{ field: 'outputStrict', name: undefined }])
+  })
+
   test('by a forced tool where a recursive schema refers to a definition at its root', () => {
     const node = { type: 'object', properties: { next: { $ref: '#/$defs/node' } } }
     const schema = { $ref: '#/$defs/node', $defs: { node } }

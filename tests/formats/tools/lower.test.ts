@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test'
-import { assistant, call, hostedTool, result } from '#tests/formats/parts.ts'
+import { assistant, call, functionTool, hostedTool, result } from '#tests/formats/parts.ts'
 import { lowerTools } from '@/formats/tools/lower.ts'
 import { pairedTurns } from '@/formats/tools/paired-turns.ts'
 import type { ToolCallKind } from '@/generation/part.ts'
@@ -28,6 +28,80 @@ test('a request with nothing to lower comes back as the same object', () => {
   const lowered = lowerTools(plain, RULE)
   expect(lowered.request).toBe(plain)
   expect(lowered.table.origins.size).toBe(0)
+})
+
+test("a function that is called as a tool of the vendor's server has another name, everywhere", () => {
+  const { request: lowered, table } = lowerTools(
+    request({
+      tools: [hostedTool('web_search', 'web_search_preview'), functionNamed('web_search')],
+      turns: [assistant(called('function', 'web_search', '{}'))],
+      toolChoice: { type: 'tool', kind: 'function', name: 'web_search', namespace: undefined },
+    }),
+    { ...RULE, hosted: ({ kind }) => (kind === 'web_search' ? 'web_search' : undefined) },
+  )
+  const [search, own] = lowered.tools
+  expect(search).toMatchObject({ type: 'hosted' })
+  const name = own?.type === 'function' ? own.name : ''
+  expect(name).toMatch(/^web_search_[0-9a-f]{8}$/)
+  expect(lowered.turns[0]?.parts).toMatchObject([{ type: 'tool-call', name }])
+  expect(lowered.toolChoice).toMatchObject({ name })
+  expect(table.origins.get(name)?.name).toBe('web_search')
+})
+
+describe('names of arguments', () => {
+  const rule = { ...RULE, argument: /^[a-zA-Z0-9_.-]{1,64}$/ }
+  const text = { type: 'string' }
+  const long = 'x'.repeat(70)
+
+  test('are such as the target takes, each its own, where a function is defined and where it is called', () => {
+    const inner = { type: 'object', properties: { '@deep': text }, required: ['@deep'] }
+    const parameters = {
+      type: 'object',
+      properties: { $top: text, _top: text, 'filter[id]': inner, [long]: text, 'a.b-c': text },
+      required: ['$top', 'a.b-c', 'filter[id]'],
+    }
+    const given = ' {"$top": 12345678901234567890, "a.b-c": 1.0, "filter[id]": {"@deep": "x"}}'
+    const lowered = lowerTools(
+      request({
+        tools: [functionTool('list', { parameters })],
+        turns: [assistant(called('function', 'list', given), called('function', 'list', '[1'))],
+      }),
+      rule,
+    ).request
+    const [tool] = lowered.tools
+    const properties = tool?.type === 'function' ? tool.parameters?.['properties'] : {}
+    const names = Object.keys(properties ?? {})
+    expect(names).toEqual([
+      expect.stringMatching(/^_top_[0-9a-f]{8}$/),
+      '_top',
+      'filter_id_',
+      expect.stringMatching(/^x{55}_[0-9a-f]{8}$/),
+      'a.b-c',
+    ])
+    expect(tool).toMatchObject({
+      parameters: { properties: { filter_id_: inner }, required: [names[0], 'a.b-c', 'filter_id_'] },
+    })
+    expect(lowered.turns[0]?.parts).toMatchObject([
+      { input: `{"${names[0]}":12345678901234567890,"a.b-c":1.0,"filter_id_":{"@deep":"x"}}` },
+      { input: '[1' },
+    ])
+  })
+
+  test('stay where they fit, and where nobody minds', () => {
+    const fits = request({ tools: [functionTool('f', { parameters: { properties: { 'a.b': text } } })] })
+    expect(lowerTools(fits, rule).request).toBe(fits)
+    const odd = request({ tools: [functionTool('f', { parameters: { properties: { $top: text } } })] })
+    expect(lowerTools(odd, RULE).request).toBe(odd)
+  })
+
+  test('are looked for in what a schema chooses among or refers to, which is one object at the target', () => {
+    const parameters = {
+      anyOf: [{ $ref: '#/$defs/Page' }, { properties: { '@id': text } }],
+      $defs: { Page: { properties: { $top: text } } },
+    }
+    const { tools } = lowerTools(request({ tools: [functionTool('f', { parameters })] }), rule).request
+    expect(tools).toMatchObject([{ parameters: { type: 'object', properties: { _top: text, _id: text } } }])
+  })
 })
 
 describe('names', () => {

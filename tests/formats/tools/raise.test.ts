@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { callEvents } from '#tests/formats/events.ts'
+import { functionTool } from '#tests/formats/parts.ts'
 import { lowerTools } from '@/formats/tools/lower.ts'
 import { raiseTools } from '@/formats/tools/raise.ts'
 import { collect } from '@/generation/collect.ts'
@@ -62,6 +63,29 @@ describe('names and kinds come back', () => {
       { type: 'text-delta', block: 0, text: 'x' },
     ]
     for (const [index, event] of raise(events).entries()) expect(event).toBe(events[index] as GenerationEvent)
+  })
+})
+
+describe('arguments have their own names again', () => {
+  const parameters = { type: 'object', properties: { $top: {}, 'filter[id]': {} } }
+  const lowered = lowerTools(
+    request({
+      tools: [functionTool('list', { parameters }), functionTool('list', { parameters, namespace: 'mcp' })],
+    }),
+    { ...RULE, argument: /^[a-zA-Z0-9_.-]{1,64}$/ },
+  )
+  const raised = (name: string, ...pieces: string[]) =>
+    callIn(runMachine(raiseTools(lowered.table), callEvents(0, name, ...pieces)))
+
+  test.each(['list', 'mcp__list'])('of %s, wherever their pieces are cut', name => {
+    const text = '{ "\\u005ftop": 1.0, "filter_id_": {"_top": 12345678901234567890} }'
+    const own = '{"$top":1.0,"filter[id]":{"_top":12345678901234567890}}'
+    expect(raised(name, text)).toMatchObject({ name: 'list', input: own })
+    expect(raised(name, ...text).input).toBe(own)
+  })
+
+  test.each(['', '{}', '{"other":1}', '{"_top": 1', '[]'])('%p has none to give back and stays', text => {
+    expect(raised('list', text).input).toBe(text)
   })
 })
 
