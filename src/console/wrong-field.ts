@@ -37,6 +37,8 @@ function messageOf({ type, schema, message }: ValueError): string {
       return `At most ${maxLength} characters`
     case ValueErrorType.StringPattern:
       return 'This is not written as it should be'
+    case ValueErrorType.Integer:
+      return 'A whole number'
     case ValueErrorType.IntegerMinimum:
       return `A whole number of at least ${minimum}`
     case ValueErrorType.IntegerMaximum:

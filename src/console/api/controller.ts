@@ -1,6 +1,5 @@
-import type { TSchema } from '@sinclair/typebox'
+import type { TObject, TSchema } from '@sinclair/typebox'
 import { type TypeCheck, TypeCompiler } from '@sinclair/typebox/compiler'
-import { Value } from '@sinclair/typebox/value'
 import { Elysia } from 'elysia'
 import type { Role } from '@/db/schema.ts'
 import { asObject, asString } from '@/json/json.ts'
@@ -78,7 +77,11 @@ export function controller<Routes extends Contracts>(
       async ({ request, params, query, set }) => {
         const sender = await admit(console, request, route, contract)
         const body = checks.body && fitting(checks.body, await readBody(request, contract))
-        const input = { params: readPart(checks.params, params), query: readPart(checks.query, query), body }
+        const input = {
+          params: readPart(contract.params, checks.params, params),
+          query: readPart(contract.query, checks.query, query),
+          body,
+        }
         // Who signs by the body reads it, and begins before it is there.
         if (!SIGNED_BY_SENDER.has(route)) listener.takesTime(request)
         const isConfirmed = sender !== undefined && (await confirm(console, sender, contract, body))
@@ -120,9 +123,22 @@ function fitting(check: Compiled, value: unknown): unknown {
 }
 
 /** Parameters of an address, which are texts, as what the contract says they are. */
-function readPart(check: Compiled | undefined, texts: unknown): unknown {
+function readPart(schema: TObject | undefined, check: Compiled | undefined, texts: unknown): unknown {
   assertStorable(texts)
-  return check && fitting(check, Value.Convert(check.Schema(), texts))
+  if (schema === undefined || check === undefined) return undefined
+  const values = Object.entries(asObject(texts) ?? {}).map(([name, text]) => [
+    name,
+    readText(schema.properties[name], text),
+  ])
+  return fitting(check, Object.fromEntries(values))
+}
+
+/** Numbers are written in digits alone. TypeBox would take `1e3` and `1.9` for 1: the account of somebody else. */
+function readText(schema: TSchema | undefined, text: unknown): unknown {
+  if (typeof text !== 'string') return text
+  if (schema?.['type'] === 'integer') return /^-?\d+$/.test(text) ? Number(text) : text
+  if (schema?.['type'] === 'boolean') return text === 'true' || (text === 'false' ? false : text)
+  return text
 }
 
 async function readBody(request: Request, { access, answers }: RouteContract): Promise<unknown> {

@@ -158,6 +158,23 @@ test.each(ROUTES.map(({ name }) => name))('%s takes no field that its contract d
   }
 })
 
+test.each(['1e0', '1.0', '1.9', '0x1', '1_0', '+1', ' 1', '1,0', 'true', '', '9'.repeat(400)])(
+  '%j in an address is no number, of which a part is one',
+  async text => {
+    for (const [name, input] of [
+      ['GET /api/admin/requests', { query: { account_id: text } }],
+      ['GET /api/keys', { query: { limit: text } }],
+    ] as const) {
+      const field = Object.keys(input.query)[0]
+      const failure = await site.fail(owner, name, input)
+      expect(failure).toMatchObject({ status: 400, field, message: `${field}: A whole number` })
+    }
+    if (text === '') return
+    const failure = await site.fail(owner, 'GET /api/admin/accounts/:id', { params: { id: text } })
+    expect(failure).toMatchObject({ status: 400, field: 'id', message: 'id: A whole number' })
+  },
+)
+
 const LISTS = ROUTES.map(({ name }) => name).filter(name => {
   const { query }: RouteContract = consoleRoutes[name]
   return query?.properties['cursor'] !== undefined && !name.includes(':id')
