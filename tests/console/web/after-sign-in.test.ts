@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { afterSignIn, signInAddress } from '@/console/web/after-sign-in.ts'
+import { afterSignIn, besideGate, signInAddress } from '@/console/web/after-sign-in.ts'
 
 const ORIGIN = 'https://console.example.com'
 
@@ -9,6 +9,15 @@ test.each(['/', '/keys', '/requests?key=3&from=2026-11-01', '/admin/accounts/7']
     expect(afterSignIn(signInAddress(path), ORIGIN)).toBe(path)
   },
 )
+
+test('whoever makes an account on the way, or looks for a password, goes on to the same place', () => {
+  const wanted = signInAddress('/requests?key=3&from=2026-11-01')
+  const back = besideGate(besideGate(wanted, '/forgotten'), '/sign-in')
+  for (const address of [besideGate(wanted, '/sign-up'), back]) {
+    expect(afterSignIn(address, ORIGIN)).toBe('/requests?key=3&from=2026-11-01')
+  }
+  expect(besideGate('/sign-in', '/sign-up')).toBe('/sign-up')
+})
 
 test.each([
   '//evil.example',

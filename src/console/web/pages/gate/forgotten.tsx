@@ -1,4 +1,6 @@
 import { useState } from 'preact/hooks'
+import { useLocation } from 'preact-iso'
+import { besideGate } from '../../after-sign-in.ts'
 import { call } from '../../api/client.ts'
 import { useForm } from '../../api/form-state.ts'
 import { Form } from '../../parts/form.tsx'
@@ -9,6 +11,7 @@ import { Gate } from './gate.tsx'
 /** Where one asks for a link to a new password. */
 export function ForgottenPage() {
   const { deployment } = useSession()
+  const { url } = useLocation()
   const [isDone, setDone] = useState(false)
   const ask = useForm({ email: '' }, async ({ email }) => {
     await call('POST /api/password-reset', { body: { email: email.trim() } })
@@ -20,7 +23,7 @@ export function ForgottenPage() {
       lead={isDone ? undefined : 'You get a link that works once and lets you choose a new password.'}
       foot={
         <p>
-          <a class="alone" href="/sign-in">
+          <a class="alone" href={besideGate(url, '/sign-in')}>
             Back to sign in
           </a>
         </p>

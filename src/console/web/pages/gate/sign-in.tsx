@@ -1,3 +1,5 @@
+import { useLocation } from 'preact-iso'
+import { besideGate } from '../../after-sign-in.ts'
 import { Form } from '../../parts/form.tsx'
 import { useSession } from '../../session.tsx'
 import { CodeField, EmailField, PasswordField } from './fields.tsx'
@@ -8,6 +10,7 @@ import { useSignIn } from './use-sign-in.ts'
 export function SignInPage() {
   const { deployment } = useSession()
   const { signIn, needsCode } = useSignIn()
+  const { url } = useLocation()
   return (
     <Gate
       title="Sign in"
@@ -16,7 +19,7 @@ export function SignInPage() {
         <p>
           {deployment.signup ? (
             <>
-              New here? <a href="/sign-up">Create an account</a>
+              New here? <a href={besideGate(url, '/sign-up')}>Create an account</a>
             </>
           ) : (
             'Accounts are made by your administrator.'
@@ -29,7 +32,7 @@ export function SignInPage() {
         <PasswordField {...signIn.field('password')} />
         {needsCode ? <CodeField {...signIn.field('code')} /> : null}
         <p>
-          <a class="alone" href="/forgotten">
+          <a class="alone" href={besideGate(url, '/forgotten')}>
             Forgotten your password?
           </a>
         </p>

@@ -1,4 +1,6 @@
 import { useState } from 'preact/hooks'
+import { useLocation } from 'preact-iso'
+import { besideGate } from '../../after-sign-in.ts'
 import { call } from '../../api/client.ts'
 import { useForm } from '../../api/form-state.ts'
 import { isZero, shortMoney } from '../../format/money.ts'
@@ -11,6 +13,7 @@ import { Gate } from './gate.tsx'
 /** Where a visitor makes an account, if visitors may. */
 export function SignUpPage() {
   const { deployment, become } = useSession()
+  const { url } = useLocation()
   const [isSent, setSent] = useState(false)
   const signUp = useForm({ email: '', password: '' }, async texts => {
     const body = { email: texts.email.trim(), password: deployment.mail ? undefined : texts.password }
@@ -20,7 +23,7 @@ export function SignUpPage() {
   })
   const back = (
     <p>
-      Have an account? <a href="/sign-in">Sign in</a>
+      Have an account? <a href={besideGate(url, '/sign-in')}>Sign in</a>
     </p>
   )
   if (!deployment.signup) {
