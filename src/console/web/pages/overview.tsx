@@ -18,14 +18,10 @@ export function OverviewPage() {
   )
   return (
     <Page title="Overview" lead="What you have, what you spent, and how close your limits are.">
+      {overview.data === undefined ? null : <Warning overview={overview.data} />}
       <FirstSteps />
       <Answer query={overview} what="your account">
-        {found => (
-          <>
-            <Warning overview={found} />
-            <Figures overview={found} />
-          </>
-        )}
+        {found => <Figures overview={found} />}
       </Answer>
       <UsageCard at="/api" groups={['model', 'key', 'service_tier']} empty={<NoUsage />} />
       {overview.data === undefined ? null : <Limits readings={overview.data.limits} />}
