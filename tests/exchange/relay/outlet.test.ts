@@ -179,16 +179,32 @@ describe('an upstream that goes on behind the end of its answer', () => {
 })
 
 describe('a caller who reads nothing', () => {
+  const numbered = Array.from({ length: 500 }, (_, at) => DELTA.replace('xxx', String(at).padStart(3, '0')))
+  const answer = [...numbered, FINISH, USAGE + DONE]
+
   test('holds the upstream back, and gets everything in its order later', async () => {
     const { outlet, pipe } = way()
-    const numbered = Array.from({ length: 500 }, (_, at) => DELTA.replace('xxx', String(at).padStart(3, '0')))
-    const answer = [...numbered, FINISH, USAGE + DONE]
     const upstream = askedStream(answer)
     const ended = pipe(upstream.stream)
     const asked = await untilHeldBack(upstream)
     expect(asked).toBeGreaterThan((64 * 1024) / DELTA.length)
     expect(asked).toBeLessThan((64 * 1024) / DELTA.length + 5)
     expect(await new Response(outlet.readable).text()).toBe(answer.join(''))
+    await ended
+  })
+
+  test('and then a little, again and again, gets everything in its order as well', async () => {
+    const { outlet, pipe } = way()
+    const upstream = askedStream(answer)
+    const ended = pipe(upstream.stream)
+    const reader = outlet.readable.getReader()
+    let text = ''
+    for (let read = await reader.read(); !read.done; read = await reader.read()) {
+      text += Buffer.from(read.value).toString()
+      if (upstream.asked() < answer.length && text.length % (100 * DELTA.length) === 0)
+        await untilHeldBack(upstream)
+    }
+    expect(text).toBe(answer.join(''))
     await ended
   })
 
