@@ -115,7 +115,8 @@ function encodeParts(parts: readonly Part[], shows: boolean): EncodedParts {
   let thoughts: ReasoningPart[] = []
   for (const part of parts) {
     if (part.type === 'reasoning') {
-      if (travelsOnCall(part)) thoughts.push(part)
+      const texts = part.texts.filter(text => text !== '')
+      if (travelsOnCall(part)) thoughts.push({ ...part, texts })
       const thought = encodeThought(part, shows)
       if (thought.shown !== undefined) encoded.parts.push(thought.shown)
       pending = thought.pending

@@ -57,10 +57,7 @@ const some = <T>(arbitrary: fc.Arbitrary<T>, maxLength: number) => fc.array(arbi
 /** In the order in which all formats can say it, since a message of Chat has one place for each kind. */
 const parts: fc.Arbitrary<Part[]> = fc
   .record({
-    thoughts: some(
-      fc.record({ texts: fc.array(words, { minLength: 1, maxLength: 2 }), signature, raw: fc.boolean() }),
-      1,
-    ),
+    thoughts: some(fc.record({ texts: fc.array(words, { maxLength: 2 }), signature, raw: fc.boolean() }), 3),
     texts: some(fc.record({ text: words, citations: some(citation, 2) }), 1),
     refusals: fc.oneof({ weight: 4, arbitrary: fc.constant<string[]>([]) }, some(words, 1)),
     images: some(fc.constant(image), 1),
@@ -128,7 +125,9 @@ test.each(PAIRS)(
         const events = eventsOf(upstream, [write(upstream, told(response, choices))])
         const stream = write(caller, events)
         expect(unlawful(caller, stream.toString())).toEqual([])
-        expect(heard(collect(eventsOf(caller, [stream])))).toEqual(heard(reply))
+        const streamed = collect(eventsOf(caller, [stream]))
+        expect(heard(streamed)).toEqual(heard(reply))
+        expect(seals(streamed)).toEqual(seals(reply))
         const names = new Set(events.flatMap(event => untold(event, CODECS[caller]) ?? []))
         expect([...names].sort()).toEqual([...untoldOf(answered, CODECS[caller])].sort())
       }),
@@ -157,4 +156,12 @@ function heard(response: GenerationResponse) {
       calls: candidate.calls.toSorted((a, b) => a.id.localeCompare(b.id)),
     })),
   }
+}
+
+/** What a reader brings back to whoever signed it. A stream of Chat tells that of its text behind those of its calls. */
+function seals({ candidates }: GenerationResponse): string[] {
+  const values = candidates.flatMap(({ parts }) =>
+    parts.flatMap(part => ('signature' in part ? (part.signature?.value ?? []) : [])),
+  )
+  return values.sort()
 }
