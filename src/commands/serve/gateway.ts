@@ -2,6 +2,7 @@ import { tmpdir, totalmem } from 'node:os'
 import { openLiveKeys } from '@/accounts/live-keys.ts'
 import type { Clock } from '@/clock/clock.ts'
 import { Deadlines } from '@/clock/deadlines.ts'
+import { newRequestId } from '@/clock/request-id.ts'
 import { within } from '@/clock/wait.ts'
 import type { Settings } from '@/config/settings.ts'
 import type { Database } from '@/db/connect.ts'
@@ -209,7 +210,7 @@ function gatewayOf(options: GatewayOptions, opened: Opened): ApiGateway {
     answers: new AnswerQueue(clock),
     clock,
     random,
-    newRequestId: () => Bun.randomUUIDv7(),
+    newRequestId,
     newCallId: () => `call_${Bun.randomUUIDv7().replaceAll('-', '')}`,
     log,
     metrics,

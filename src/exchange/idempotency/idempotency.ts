@@ -1,4 +1,5 @@
 import { regularly } from '@/clock/regularly.ts'
+import { newRequestId } from '@/clock/request-id.ts'
 import { inTime } from '@/db/in-time.ts'
 import { GatewayError } from '@/errors/gateway-error.ts'
 import type { Gateway, ObservedRun } from '@/exchange/gateway.ts'
@@ -66,7 +67,7 @@ export class Idempotency {
     const { store, box, clock } = this.#options
     const { signal } = caller
     for (;;) {
-      const id = Bun.randomUUIDv7()
+      const id = newRequestId()
       const found = await inTime(store.claim(id, claim), clock)
       if (found === 'begun') return this.#run(id, signal, run)
       if (found !== undefined) {
