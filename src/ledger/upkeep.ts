@@ -21,6 +21,8 @@ export class Upkeep {
   readonly #options: UpkeepOptions
   readonly #cancels: (() => void)[] = []
   #beatAt: number
+  /** Until when nobody is taken for dead, as the clock's `elapsed` says it. */
+  #sparesUntil = 0
   #lastAudit: LastAudit | undefined
 
   constructor(options: UpkeepOptions) {
@@ -60,9 +62,15 @@ export class Upkeep {
 
   /** Heartbeat, checkpoints, reaper, journal. Without a heartbeat there is none of the rest. */
   async beat(): Promise<void> {
-    const { spill, presence, pool, clock, settleAll } = this.#options
+    const { spill, presence, pool, clock, settleAll, timings } = this.#options
     await spill?.journal.probe()
-    await pool.guard(() => presence.beat())
+    await pool
+      .guard(() => presence.beat())
+      .catch(error => {
+        // The others could not reach the database either, and are to have the time to come back to it.
+        this.#sparesUntil = clock.elapsed() + timings.deadAfterMs
+        throw error
+      })
     this.#beatAt = clock.elapsed()
     spill?.notes.tidy()
     await eachByItself([
@@ -84,8 +92,8 @@ export class Upkeep {
 
   /** Not while the charges of the dead are being posted: their holds are kept for them. */
   async #reap(): Promise<void> {
-    const { pool, adoption, timings, log } = this.#options
-    if (adoption.isUnderway) return
+    const { pool, adoption, clock, timings, log } = this.#options
+    if (adoption.isUnderway || clock.elapsed() < this.#sparesUntil) return
     const reaped = await reap(pool.store, timings.deadAfterMs)
     if (reaped.length > 0) log.warn({ holds: reaped.length }, 'settled holds without an owner')
   }

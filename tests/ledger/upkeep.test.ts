@@ -1,5 +1,6 @@
 import { afterAll, describe, expect, test } from 'bun:test'
 import { manualClock } from '#tests/support/manual-clock.ts'
+import { systemClock } from '@/clock/clock.ts'
 import { audit } from '@/ledger/audit.ts'
 import { TIMINGS } from '@/ledger/timings.ts'
 import type { Posting } from '@/ledger/types.ts'
@@ -41,6 +42,32 @@ test('a heartbeat that did not reach the database is none: the ledger is unwell 
   // Connections that were cut fail once more before they are opened anew.
   while ((await failureOf(() => own.beat())) !== '') expect(own.state().healthy).toBe(false)
   expect(own.state().healthy).toBe(true)
+})
+
+test('once the database is back, nobody is taken for dead who has not had the time to reach it', async () => {
+  let elapsed = 0
+  const own = await fixture.open({
+    clock: { ...systemClock, every: () => () => undefined, elapsed: () => elapsed },
+  })
+  const other = await fixture.open()
+  const payer = await fixture.payer(100n)
+  const request = holdOf(payer, 7n)
+  await other.hold(request)
+  const restore = await cutOff(fixture.database)
+  expect(await failureOf(() => own.beat())).not.toBe('')
+  await restore()
+  // Connections that were cut fail once more before they are opened anew.
+  while ((await failureOf(() => own.beat())) !== '');
+  await sql`update process set seen = now() - interval '1 minute' where id = (select owner from hold where id = ${request.id})`
+  for (const [passed, held] of [
+    [0, true],
+    [TIMINGS.deadAfterMs - 1, true],
+    [1, false],
+  ] as const) {
+    elapsed += passed
+    await own.beat()
+    expect(await sql`select from hold where id = ${request.id}`).toHaveLength(held ? 1 : 0)
+  }
 })
 
 test('a budget whose period began while the clock was ahead is in the running one again, with all that it has spent', async () => {
