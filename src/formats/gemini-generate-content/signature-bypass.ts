@@ -4,7 +4,12 @@
  */
 export const SIGNATURE_BYPASS = 'skip_thought_signature_validator'
 
-/** True for a stand-in that a caller sent (Gemini CLI does): it says that there is no signature. */
+/** The field is one of bytes: Gemini CLI writes the words, LiteLLM and Google's SDK for Python their base64. */
+const BYPASSES: ReadonlySet<string> = new Set(
+  [SIGNATURE_BYPASS, 'context_engineering_is_the_way_to_go'].flatMap(words => [words, btoa(words)]),
+)
+
+/** True for a stand-in that a caller sent: it says that there is no signature. */
 export function isSignatureBypass(value: string): boolean {
-  return value === SIGNATURE_BYPASS || value === 'context_engineering_is_the_way_to_go'
+  return BYPASSES.has(value)
 }

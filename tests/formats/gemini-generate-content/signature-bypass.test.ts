@@ -18,7 +18,8 @@ function talk(...parts: JsonObject[][]): JsonObject {
 }
 
 describe('the stand-in for a signature', () => {
-  test.each([BYPASS, 'context_engineering_is_the_way_to_go'])('%s of a caller is no signature', bypass => {
+  const ways = [BYPASS, 'context_engineering_is_the_way_to_go']
+  test.each([...ways, ...ways.map(btoa)])('%s of a caller is no signature', bypass => {
     const body = talk([{ text: 'hi' }], [call('a', bypass)], [result('a')])
     const { turns } = codec.decodeRequest(body, CALL)
     expect(turns[1]?.parts).toMatchObject([{ type: 'tool-call', signature: undefined }])
