@@ -57,7 +57,10 @@ const some = <T>(arbitrary: fc.Arbitrary<T>, maxLength: number) => fc.array(arbi
 /** In the order in which all formats can say it, since a message of Chat has one place for each kind. */
 const parts: fc.Arbitrary<Part[]> = fc
   .record({
-    thoughts: some(fc.record({ texts: fc.array(words, { maxLength: 2 }), signature, raw: fc.boolean() }), 3),
+    thoughts: some(
+      fc.record({ texts: fc.array(words, { minLength: 1, maxLength: 2 }), signature, raw: fc.boolean() }),
+      3,
+    ),
     texts: some(fc.record({ text: words, citations: some(citation, 2) }), 1),
     refusals: fc.oneof({ weight: 4, arbitrary: fc.constant<string[]>([]) }, some(words, 1)),
     images: some(fc.constant(image), 1),
