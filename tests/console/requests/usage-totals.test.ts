@@ -183,6 +183,20 @@ test('of several who add up at the same time one does', async () => {
   expect(total).toEqual({ requests: 3, spend: 15 })
 })
 
+test('what was stored within the margin is left until it is older', async () => {
+  await sql`delete from exchange`
+  await sql`delete from usage_total`
+  await store(SMALL)
+  for (const [marginMs, requests] of [
+    [60_000, 0],
+    [0, 1],
+  ] as const) {
+    await addUpUsage(database, marginMs)
+    const [total] = await sql`select coalesce(sum(requests), 0)::int as requests from usage_total`
+    expect(total).toEqual({ requests })
+  }
+})
+
 test('a process that ends adds up no more than the day that it is at', async () => {
   await sql`delete from exchange`
   await sql`update usage_progress set stored_before = '-infinity'`
