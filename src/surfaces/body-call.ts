@@ -1,3 +1,5 @@
+import { type Static, Type } from '@sinclair/typebox'
+import { TypeCompiler } from '@sinclair/typebox/compiler'
 import { outlineOf, type RequestBody } from '@/exchange/admission/body.ts'
 import type { CallFacts } from '@/exchange/call.ts'
 import { invalidRequest } from '@/formats/invalid.ts'
@@ -13,17 +15,28 @@ export function readModel(body: JsonObject): string {
   throw invalidRequest('model', 'expected the name of a model')
 }
 
+/** All that the gateway acts on in a body; but for what a call cannot be without, everything else is between the caller and the model. */
+const Call = Type.Object(
+  {
+    model: Type.String({ minLength: 1 }),
+    stream: Type.Optional(Type.Union([Type.Boolean(), Type.Null()])),
+  },
+  { additionalProperties: true },
+)
+
+const call = TypeCompiler.Compile(Call)
+
 /**
- * Model and stream, for the formats that have them in the body. But for what a call cannot be without, everything else is
- * between the caller and the model.
+ * Model and stream, for the formats that have them in the body.
  * @throws GatewayError `invalid_request`
  */
 function readBodyCall(body: RequestBody): CallFacts {
-  const json = outlineOf(body)
-  const model = readModel(json)
-  const stream = json['stream'] ?? false
-  if (typeof stream !== 'boolean') throw invalidRequest('stream', 'expected true, false or null')
-  return { model, stream, framing: 'sse' }
+  const json: unknown = outlineOf(body)
+  if (!isCall(json)) {
+    readModel(outlineOf(body))
+    throw invalidRequest('stream', 'expected true, false or null')
+  }
+  return { model: json.model, stream: json.stream ?? false, framing: 'sse' }
 }
 
 /**
@@ -55,4 +68,8 @@ export function readInputCall(body: RequestBody): CallFacts {
   const input = outlineOf(body)['input'] ?? ''
   if (typeof input === 'string' || Array.isArray(input)) return facts
   throw invalidRequest('input', 'expected a text or a list of items')
+}
+
+function isCall(value: unknown): value is Static<typeof Call> {
+  return call.Check(value)
 }
