@@ -54,7 +54,6 @@ BEGIN
     'ledger_entrust(uuid, bigint, timestamptz, bigint, bigint, bigint)', 'ledger_return_budgets()']::regprocedure[] LOOP
     EXECUTE format('ALTER FUNCTION %s SECURITY DEFINER SET search_path = %I, pg_temp', v_function, current_schema());
     EXECUTE format('ALTER FUNCTION %s SET plan_cache_mode = force_generic_plan', v_function);
-    CONTINUE WHEN v_function = 'ledger_return_budgets()'::regprocedure;
     EXECUTE format('ALTER FUNCTION %s SET enable_seqscan = off', v_function);
     EXECUTE format('ALTER FUNCTION %s SET enable_hashjoin = off', v_function);
     EXECUTE format('ALTER FUNCTION %s SET enable_mergejoin = off', v_function);
