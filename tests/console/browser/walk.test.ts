@@ -233,9 +233,13 @@ describe.skipIf(!HAS_BROWSER)('from the printed link to a paid answer, in a brow
     await dialog.waitFor({ state: 'detached' })
     await page.getByTestId('charged').getByText('$0.005', { exact: true }).waitFor()
     await customer.page.goto('/billing')
-    await customer.page
-      .getByRole('row', { name: /Request, refunded.*it was of no use.*\+\$0\.015/ })
-      .waitFor()
+    const entry = customer.page.getByRole('row', {
+      name: /Request, refunded.*it was of no use.*\+\$0\.015/,
+    })
+    await entry.getByRole('link', { name: 'Receipt' }).click()
+    const receipt = customer.page.getByRole('dialog', { name: 'Receipt' })
+    await receipt.getByTestId('charged').getByText('$0.005', { exact: true }).waitFor()
+    await receipt.getByText('Request, refunded', { exact: true }).waitFor()
   })
 
   step('an administrator limits a key of somebody else, which is refused beyond that', async () => {

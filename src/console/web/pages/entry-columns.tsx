@@ -19,12 +19,17 @@ const ENTRY_KINDS: Readonly<Record<string, string>> = {
   debit: 'Debit',
 }
 
+/** What people call a kind of entry. */
+export function entryName(kind: string): string {
+  return ENTRY_KINDS[kind] ?? kind
+}
+
 /** Entries as a table; `requestsPath` is the page whose receipts the reader may see. */
 export function entryColumns(requestsPath: string): Column<Entry>[] {
   return [
     { label: 'What', kind: 'primary-cell', cell: entry => <What entry={entry} /> },
     { label: 'Time', kind: 'nowrap', cell: entry => <When iso={entry.created_at} /> },
-    { label: 'For', cell: entry => entry.reason ?? <Reference entry={entry} requestsPath={requestsPath} /> },
+    { label: 'For', cell: entry => <Purpose entry={entry} requestsPath={requestsPath} /> },
     { label: 'Amount', kind: 'number', cell: entry => <Money amount={entry.amount} style="signed" /> },
     { label: 'Balance', kind: 'number', cell: entry => <Money amount={entry.balance_after} /> },
   ]
@@ -34,7 +39,7 @@ export function entryColumns(requestsPath: string): Column<Entry>[] {
 function What({ entry: { kind, expires_at } }: { entry: Entry }) {
   return (
     <>
-      {ENTRY_KINDS[kind] ?? kind}
+      {entryName(kind)}
       {expires_at === null ? null : (
         <>
           <br />
@@ -47,9 +52,21 @@ function What({ entry: { kind, expires_at } }: { entry: Entry }) {
   )
 }
 
-function Reference({ entry, requestsPath }: { entry: Entry; requestsPath: string }) {
-  if (entry.kind === 'usage' || entry.kind === 'usage_trueup') {
-    return <a href={`${requestsPath}?receipt=${entry.id}`}>Receipt</a>
+function Purpose({ entry, requestsPath }: { entry: Entry; requestsPath: string }) {
+  const request = requestOf(entry)
+  const receipt = request === null ? null : <a href={`${requestsPath}?receipt=${request}`}>Receipt</a>
+  if (entry.reason !== null) {
+    return (
+      <>
+        {entry.reason} {receipt}
+      </>
+    )
   }
-  return entry.ref === null ? <span class="soft">-</span> : <code>{entry.ref}</code>
+  return receipt ?? (entry.ref === null ? <span class="soft">-</span> : <code>{entry.ref}</code>)
+}
+
+/** Which request it is about; null: none. */
+function requestOf({ kind, id, ref }: Entry): string | null {
+  if (kind === 'usage' || kind === 'usage_trueup') return id
+  return kind === 'usage_refund' ? ref : null
 }

@@ -17,6 +17,7 @@ import { When } from '../parts/when.tsx'
 import { useCurrency } from '../session.tsx'
 import { Refund } from './admin/refund.tsx'
 import { EndState } from './end-state.tsx'
+import { entryName } from './entry-columns.tsx'
 
 interface ReceiptProps {
   id: string
@@ -209,7 +210,7 @@ function Charges({ receipt }: { receipt: Receipt }) {
       <ul class="stack tight">
         {receipt.charges.map(charge => (
           <li key={`${charge.kind} ${charge.at}`} class="row">
-            <span>{charge.kind.replaceAll('_', ' ')}</span> <Money amount={charge.amount} />
+            <span>{entryName(charge.kind)}</span> <Money amount={charge.amount} />
             <span class="soft">
               <When iso={charge.at} />
             </span>
