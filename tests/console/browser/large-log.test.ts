@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { BROWSER_TIMEOUT_MS, HAS_BROWSER, type Visitor } from '#tests/support/browser.ts'
+import { until } from '#tests/support/upstreams/upstream.ts'
 import { furnish, seedRequests } from './furnish.ts'
 import { becomeOwner, openStage, type Stage } from './stage.ts'
 
@@ -114,6 +115,40 @@ describe.skipIf(!HAS_BROWSER)(`with ${REQUESTS} requests in the log`, () => {
       await page.getByRole('button', { name: 'I have copied it' }).click()
       const [key] = await stage.database.sql`select models from api_key where name = 'narrow'`
       expect(key?.['models']).toEqual(['acme/echo', 'acme/thinker'])
+    },
+    BROWSER_TIMEOUT_MS,
+  )
+
+  test.each([
+    { path: '/models', ready: 'ul > li h2' },
+    { path: '/admin/models', ready: 'table[role="table"] tbody tr' },
+  ])(
+    'of thousands of models $path draws the first, more when asked, and finds each',
+    async ({ path, ready }) => {
+      const { page } = owner
+      await stage.database.sql`
+        insert into model (id, display_name, owned_by, enabled_by_default, prices, source)
+        select 'bulk/' || n, 'Bulk ' || n, 'bulk', true, '{"input":"1","output":"1"}', 'console'
+        from generate_series(1, 5000) n on conflict do nothing`
+      await stage.database.sql`
+        insert into model_channel (model_id, channel_id, upstream_model)
+        select model.id, channel.id, 'echo' from model, channel
+        where model.id like 'bulk/%' and channel.name = 'simulator' on conflict do nothing`
+      await stage.database.sql`notify tollgate_catalog`
+      await until(async () => {
+        const { items } = await (await page.request.get('/api/models')).json()
+        return items.length > 5000
+      })
+      await page.goto(path)
+      const drawn = page.locator(ready)
+      await drawn.first().waitFor()
+      expect(await drawn.count()).toBe(100)
+      await page.getByRole('button', { name: 'Show more' }).click()
+      await drawn.nth(100).waitFor()
+      expect(await drawn.count()).toBe(200)
+      await page.getByLabel('Search').fill('bulk/4999')
+      await drawn.nth(1).waitFor({ state: 'detached' })
+      await drawn.filter({ hasText: '4999' }).waitFor()
     },
     BROWSER_TIMEOUT_MS,
   )

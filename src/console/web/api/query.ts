@@ -51,6 +51,21 @@ export interface More {
   searchedTo: string | undefined
 }
 
+/** How much is drawn at a time of a list that came as a whole: thousands of cards keep a browser busy for many seconds. */
+const DRAWN = 100
+
+/** The first of these, and more of them when somebody wants it; another list, as `key` tells, begins anew. */
+export function useFirstOf<Item>(
+  items: readonly Item[],
+  key: string,
+): { shown: readonly Item[]; more: More | undefined } {
+  const [wanted, setWanted] = useState({ key, count: DRAWN })
+  const count = wanted.key === key ? wanted.count : DRAWN
+  const load = () => setWanted({ key, count: count + DRAWN })
+  const more = { load, busy: false, failure: undefined, searchedTo: undefined }
+  return { shown: items.slice(0, count), more: items.length > count ? more : undefined }
+}
+
 /** Rows of a list that grows by itself; with more of them a page becomes slow to use. */
 export const MOST_LIVE = 1000
 

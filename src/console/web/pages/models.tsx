@@ -1,12 +1,13 @@
 import { useState } from 'preact/hooks'
 import type { ReachedModel } from '../../api/contract/models.ts'
 import { call } from '../api/client.ts'
-import { useQuery } from '../api/query.ts'
+import { useFirstOf, useQuery } from '../api/query.ts'
 import { compactNumber, counted } from '../format/number.ts'
 import { CopyButton } from '../parts/copy.tsx'
 import { TextField } from '../parts/field.tsx'
 import { Badge, Empty } from '../parts/notice.tsx'
 import { Answer, Page } from '../parts/page.tsx'
+import { MoreButton, useGoingOn } from '../parts/table.tsx'
 import { useMayAdminister } from '../session.tsx'
 import { FullPrices } from './price-list.tsx'
 
@@ -56,6 +57,8 @@ function Found({
   onSearch(text: string): void
 }) {
   const found = items.filter(model => matches(model, search))
+  const { shown, more } = useFirstOf(found, search)
+  const { list, onAsked } = useGoingOn<HTMLUListElement>(more, shown.length)
   return (
     <>
       <search class="filters" aria-label="Filter models">
@@ -70,13 +73,18 @@ function Found({
           {counted(found.length, 'model')}
         </span>
       </search>
-      <ul class="columns wide">
-        {found.map(model => (
+      <ul ref={list} class="columns wide">
+        {shown.map(model => (
           <li key={model.id} class="card">
             <ModelCard model={model} />
           </li>
         ))}
       </ul>
+      {more === undefined ? null : (
+        <div class="more">
+          <MoreButton more={more} onAsked={onAsked} />
+        </div>
+      )}
     </>
   )
 }

@@ -43,16 +43,7 @@ interface TableProps<Row> {
  * it from them.
  */
 export function Table<Row>({ label, columns, rows, keyOf, kind = 'cards', more }: TableProps<Row>) {
-  const body = useRef<HTMLTableSectionElement>(null)
-  /** How many rows there were when more were asked for. */
-  const before = useRef(Number.POSITIVE_INFINITY)
-  useEffect(() => {
-    const row = body.current?.rows[before.current]
-    // With the last page the button is gone that asked for it, and one goes on at the first row of that.
-    if (more !== undefined || row === undefined || document.activeElement !== document.body) return
-    row.tabIndex = -1
-    row.focus({ preventScroll: true })
-  }, [more === undefined])
+  const { list: body, onAsked } = useGoingOn<HTMLTableSectionElement>(more, rows.length)
   return (
     // A group and no region: where it has a heading, that names the region around it.
     // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard
@@ -90,16 +81,29 @@ export function Table<Row>({ label, columns, rows, keyOf, kind = 'cards', more }
       </table>
       {more === undefined ? null : (
         <div class="more">
-          <MoreButton
-            more={more}
-            onAsked={() => {
-              before.current = rows.length
-            }}
-          />
+          <MoreButton more={more} onAsked={onAsked} />
         </div>
       )}
     </div>
   )
+}
+
+/** With the last page the button is gone that asked for it, and one goes on at the first row of that. */
+export function useGoingOn<List extends HTMLElement>(more: More | undefined, count: number) {
+  const list = useRef<List>(null)
+  /** How many rows there were when more were asked for. */
+  const before = useRef(Number.POSITIVE_INFINITY)
+  useEffect(() => {
+    const row = list.current?.children[before.current]
+    const isLost = document.activeElement === document.body
+    if (more !== undefined || !isLost || !(row instanceof HTMLElement)) return
+    row.tabIndex = -1
+    row.focus({ preventScroll: true })
+  }, [more === undefined])
+  const onAsked = () => {
+    before.current = count
+  }
+  return { list, onAsked }
 }
 
 /** Asks for the next page, and says where a search has come to. */

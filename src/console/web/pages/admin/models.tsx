@@ -3,7 +3,7 @@ import type { Model } from '../../../api/contract/admin-catalog.ts'
 import { useAddressState } from '../../api/address.ts'
 import { call } from '../../api/client.ts'
 import { fieldsOf } from '../../api/form-state.ts'
-import { useQuery } from '../../api/query.ts'
+import { useFirstOf, useQuery } from '../../api/query.ts'
 import { AddButton, Button } from '../../parts/button.tsx'
 import { TextField } from '../../parts/field.tsx'
 import { Badge, Empty, Notice } from '../../parts/notice.tsx'
@@ -57,7 +57,7 @@ export function AdminModelsPage() {
               <search class="filters" aria-label="Filter models">
                 <TextField label="Search" type="search" {...fieldsOf(address, change)('search')} />
               </search>
-              <Found models={items.filter(model => matches(model, address.search))} />
+              <Found models={items.filter(model => matches(model, address.search))} search={address.search} />
             </>
           )
         }
@@ -87,11 +87,12 @@ export function AdminModelsPage() {
   )
 }
 
-function Found({ models }: { models: readonly Model[] }) {
+function Found({ models, search }: { models: readonly Model[]; search: string }) {
+  const { shown, more } = useFirstOf(models, search)
   return models.length === 0 ? (
     <Empty title="No model matches">Search for a part of a name, an alias, a vendor or a channel.</Empty>
   ) : (
-    <Table label="Models" columns={COLUMNS} rows={models} keyOf={model => model.id} />
+    <Table label="Models" columns={COLUMNS} rows={shown} keyOf={model => model.id} more={more} />
   )
 }
 
