@@ -243,7 +243,7 @@ describe('while Redis is away', () => {
     clock.advance(250)
     await settle()
     expect(redis.calls).toEqual([
-      'renew probe',
+      'renew probe{a2}',
       'release cc:{a1}:k1 cc:{a1}',
       'renew cc:{a2}:k1',
       'renew cc:{a2}',

@@ -4,8 +4,8 @@ import { RedisTimeout } from '@/redis/redis.ts'
 /** How Redis is asked whether it is back, and who is told that it is gone or back. */
 interface CircuitOptions {
   clock: Clock
-  /** Resolves if Redis does its work again. */
-  probe: () => Promise<unknown>
+  /** Resolves if Redis does its work again, for the key with which it failed; undefined: for any. */
+  probe: (failed: string | undefined) => Promise<unknown>
   onOpen: (reason: unknown) => void
   onClose: () => void
 }
@@ -23,6 +23,8 @@ const PROBE_MS = 250
 export class Circuit {
   readonly #options: CircuitOptions
   #stopProbing: (() => void) | undefined
+  /** The key with which it failed when the circuit opened. */
+  #failed: string | undefined
   #probing = false
   #errors = 0
   #replies = 0
@@ -41,7 +43,8 @@ export class Circuit {
     return this.#underWay
   }
 
-  call<Value>(work: () => Promise<Value>): Promise<Value> {
+  /** Asks something about a key. */
+  call<Value>(key: string, work: () => Promise<Value>): Promise<Value> {
     const repliesBefore = this.#replies
     this.#underWay++
     return work().then(
@@ -53,14 +56,15 @@ export class Circuit {
       },
       error => {
         this.#underWay--
-        this.#failed(error, repliesBefore)
+        this.#onError(error, repliesBefore, key)
         throw error
       },
     )
   }
 
-  open(reason: unknown): void {
+  open(reason: unknown, failed?: string): void {
     if (this.isOpen) return
+    this.#failed = failed
     this.#stopProbing = this.#options.clock.every(PROBE_MS, () => void this.#probe())
     this.#options.onOpen(reason)
   }
@@ -71,17 +75,17 @@ export class Circuit {
     this.#stopProbing = undefined
   }
 
-  #failed(error: unknown, repliesBefore: number): void {
+  #onError(error: unknown, repliesBefore: number, key: string): void {
     const isTimeout = error instanceof RedisTimeout
     if (!isTimeout) this.#errors++
     const isSilent = isTimeout && this.#replies === repliesBefore
-    if (isSilent || this.#errors >= ERRORS_TO_OPEN) this.open(error)
+    if (isSilent || this.#errors >= ERRORS_TO_OPEN) this.open(error, key)
   }
 
   async #probe(): Promise<void> {
     if (this.#probing) return
     this.#probing = true
-    const works = await this.#options.probe().then(
+    const works = await this.#options.probe(this.#failed).then(
       () => true,
       () => false,
     )

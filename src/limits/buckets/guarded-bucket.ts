@@ -1,6 +1,7 @@
 import type { Clock } from '@/clock/clock.ts'
 import { type RedisConnection, RedisTimeout } from '@/redis/redis.ts'
 import { Circuit } from './circuit.ts'
+import { tagIn } from './step-batches.ts'
 import { RedisBuckets } from './token-bucket.ts'
 
 /** `onLost` and `onBack` take turns; both are called once Redis has been given up, or taken back. */
@@ -26,10 +27,10 @@ export class GuardedBuckets {
     const { redis, clock, onLost, onBack } = options
     this.#options = options
     this.#probed = new RedisBuckets(redis)
-    this.buckets = new RedisBuckets(redis, call => this.#circuit.call(call))
+    this.buckets = new RedisBuckets(redis, (key, call) => this.#circuit.call(key, call))
     this.#circuit = new Circuit({
       clock,
-      probe: () => this.#probe(),
+      probe: failed => this.#probe(failed),
       onOpen: onLost,
       onClose: onBack,
     })
@@ -59,8 +60,11 @@ export class GuardedBuckets {
     return this.#circuit.underWay >= this.#options.maxInFlight
   }
 
-  /** Writes, since a replica or a full Redis answers a PING as well. */
-  #probe(): Promise<void> {
-    return this.#probed.renew(`${this.#options.namespace}probe`, ['probe'])
+  /**
+   * Writes, since a replica or a full Redis answers a PING as well; of a cluster to the node that has the key that failed,
+   * since the others answer while it is gone.
+   */
+  #probe(failed = ''): Promise<void> {
+    return this.#probed.renew(`${this.#options.namespace}probe${tagIn(failed)}`, ['probe'])
   }
 }

@@ -135,7 +135,12 @@ class Call {
 }
 
 function byTag(waiting: readonly Waiting[]): Waiting[][] {
-  return [...Map.groupBy(waiting, ({ step: { key } }) => /\{(.+?)\}/.exec(key)?.[1] ?? key).values()]
+  return [...Map.groupBy(waiting, ({ step: { key } }) => tagIn(key) || key).values()]
+}
+
+/** What decides on which node of a cluster a key is, in its braces; empty: the key has none, and decides as a whole. */
+export function tagIn(key: string): string {
+  return /\{.+?\}/.exec(key)?.[0] ?? ''
 }
 
 /** https://redis.io/docs/latest/operate/oss_and_stack/reference/cluster-spec/#implemented-subset */

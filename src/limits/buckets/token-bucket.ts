@@ -20,8 +20,8 @@ interface Move extends Delta {
   readonly burstUs: number
 }
 
-/** Makes a call to Redis, and may look at how it goes. */
-type Guard = <Answer>(call: () => Promise<Answer>) => Promise<Answer>
+/** Makes a call to Redis that names this key, and may look at how it goes. */
+type Guard = <Answer>(key: string, call: () => Promise<Answer>) => Promise<Answer>
 
 /** What a sorted set can be asked to hold, for a limit that never refuses. */
 const UNLIMITED = Number.MAX_SAFE_INTEGER
@@ -41,7 +41,11 @@ export class RedisBuckets implements BucketStore {
    * @param guard makes each call to Redis
    * @param nowUs takes the place of the clock of Redis; for tests that set the time
    */
-  constructor(redis: RedisConnection, guard: Guard = call => call(), nowUs: () => number | '' = () => '') {
+  constructor(
+    redis: RedisConnection,
+    guard: Guard = (_key, call) => call(),
+    nowUs: () => number | '' = () => '',
+  ) {
     this.#guard = guard
     this.#steps = new StepBatches(redis, SCRIPT, () => [
       nowUs(),
@@ -124,7 +128,7 @@ export class RedisBuckets implements BucketStore {
   }
 
   #submit<Answer>(step: Step<Answer>): Promise<Answer> {
-    return this.#guard(() => this.#steps.submit(step))
+    return this.#guard(step.key, () => this.#steps.submit(step))
   }
 }
 

@@ -66,7 +66,10 @@ test('a probe that is answered after the end tells nobody', async () => {
 test('a call is under way until it is answered, or fails', async () => {
   const { circuit } = openCircuit()
   const [good, bad] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
-  const calls = Promise.allSettled([circuit.call(() => good.promise), circuit.call(() => bad.promise)])
+  const calls = Promise.allSettled([
+    circuit.call('key', () => good.promise),
+    circuit.call('key', () => bad.promise),
+  ])
   expect(circuit.underWay).toBe(2)
   good.resolve()
   bad.reject(new Error('refused'))
@@ -80,8 +83,8 @@ test.each([
 ])('a call that is late %s', async (_, isHeard) => {
   const { circuit } = closedCircuit()
   const late = Promise.withResolvers<void>()
-  const call = circuit.call(() => late.promise)
-  if (isHeard) await circuit.call(async () => undefined)
+  const call = circuit.call('key', () => late.promise)
+  if (isHeard) await circuit.call('key', async () => undefined)
   late.reject(new RedisTimeout('late'))
   await call.catch(() => undefined)
   expect(circuit.isOpen).toBe(!isHeard)
@@ -89,7 +92,7 @@ test.each([
 
 test('a Redis that is back is believed gone by three errors anew', async () => {
   const { clock, circuit, probes } = closedCircuit()
-  const fail = () => circuit.call(() => Promise.reject(new Error('refused'))).catch(() => undefined)
+  const fail = () => circuit.call('key', () => Promise.reject(new Error('refused'))).catch(() => undefined)
   for (let errors = 0; errors < 3; errors += 1) await fail()
   expect(circuit.isOpen).toBe(true)
   clock.advance(PROBE_MS)
