@@ -5,8 +5,11 @@ export interface Presence {
   owner(): string
   /** Processes that are alive, this one included, as of the last heartbeat. */
   alive(): number
-  /** Tells the others that this process lives. If they took it for dead meanwhile, it goes on under a new id. */
-  beat(): Promise<void>
+  /**
+   * Tells the others that this process lives. If they took it for dead meanwhile, it goes on under a new id. Returns what the
+   * time is by the clock of the database, in ms.
+   */
+  beat(): Promise<number>
   leave(): Promise<void>
 }
 
@@ -30,8 +33,9 @@ export async function register(store: LedgerStore, address: string): Promise<Pre
     alive: () => alive,
     async beat() {
       const found = await store.heartbeat(owner)
-      if (found > 0) alive = found
+      if (found.alive > 0) alive = found.alive
       else owner = await enter()
+      return found.nowMs
     },
     leave: () => store.leave(owner),
   }

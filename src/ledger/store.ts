@@ -39,10 +39,11 @@ export function ledgerStore({ sql }: Pick<Database, 'sql'>) {
     async register(owner: string, address: string): Promise<void> {
       await sql`select ledger_register(${owner}, ${address})`
     },
-    /** How many processes are alive, this one included; 0 if others took this one for dead. */
-    async heartbeat(owner: string): Promise<number> {
-      const [row] = await sql<{ alive: number }[]>`select ledger_heartbeat(${owner}) as alive`
-      return row?.alive ?? 0
+    /** How many processes are alive, this one included, and what the time is; 0 if others took this one for dead. */
+    async heartbeat(owner: string): Promise<{ alive: number; nowMs: number }> {
+      const [row] = await sql<{ alive: number; now_ms: number }[]>`
+        select ledger_heartbeat(${owner}) as alive, extract(epoch from clock_timestamp())::float8 * 1000 as now_ms`
+      return { alive: row?.alive ?? 0, nowMs: row?.now_ms ?? 0 }
     },
     async leave(owner: string): Promise<void> {
       await sql`select ledger_leave(${owner})`

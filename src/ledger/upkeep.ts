@@ -23,6 +23,8 @@ export class Upkeep {
   #beatAt: number
   /** Until when nobody is taken for dead, as the clock's `elapsed` says it. */
   #sparesUntil = 0
+  /** By how much the clock of the database was ahead of `elapsed` at the last heartbeat, in ms. */
+  #ahead = Number.POSITIVE_INFINITY
   #lastAudit: LastAudit | undefined
 
   constructor(options: UpkeepOptions) {
@@ -64,13 +66,17 @@ export class Upkeep {
   async beat(): Promise<void> {
     const { spill, presence, pool, clock, settleAll, timings } = this.#options
     await spill?.journal.probe()
-    await pool
+    const nowMs = await pool
       .guard(() => presence.beat())
       .catch(error => {
         // The others could not reach the database either, and are to have the time to come back to it.
-        this.#sparesUntil = clock.elapsed() + timings.deadAfterMs
+        this.#spare()
         throw error
       })
+    const ahead = nowMs - clock.elapsed()
+    // The clock of the database was set forward: by it the others have not been heard for as long.
+    if (ahead - this.#ahead > timings.deadAfterMs / 2) this.#spare()
+    this.#ahead = ahead
     this.#beatAt = clock.elapsed()
     spill?.notes.tidy()
     await eachByItself([
@@ -80,6 +86,11 @@ export class Upkeep {
         if (spill !== undefined && !spill.journal.isEmpty()) await spill.journal.replay(settleAll)
       },
     ])
+  }
+
+  #spare(): void {
+    const { clock, timings } = this.#options
+    this.#sparesUntil = clock.elapsed() + timings.deadAfterMs
   }
 
   async #checkpoint(): Promise<void> {

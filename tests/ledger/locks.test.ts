@@ -130,7 +130,7 @@ test('a process whose exchanges are being ended for it learns that it was taken 
   await wallet`commit`
   wallet.release()
   expect(await reaping).toHaveLength(1)
-  expect(await alive).toBe(0)
+  expect(await alive).toMatchObject({ alive: 0 })
 })
 
 test('what exchanges have cost so far is noted without waiting for those that are about to be charged', async () => {

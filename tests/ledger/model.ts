@@ -282,7 +282,7 @@ function reapDead(which: number) {
     await real.store.reap(3_600_000, 1_000)
     for (const exchange of model.exchanges) if (exchange.hold?.owner === owner) expireModel(model, exchange)
     // The process comes back, under a new id.
-    assertEqual(0, await real.store.heartbeat(dead))
+    assertEqual(0, (await real.store.heartbeat(dead)).alive)
     const reborn = real.newId()
     await real.store.register(reborn, 'model')
     real.owners[owner] = reborn
