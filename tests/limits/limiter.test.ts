@@ -67,7 +67,7 @@ describe.each(modes)('limits counted %s', mode => {
     await limiter.close()
   })
 
-  test('an own limit goes before the default, and what is not said is the default', async () => {
+  test('an own limit goes before the default, and what is not said is the default, also where that has changed', async () => {
     const limiter = await open()
     const request = ask({ keyLimits: { requestsPerMinute: 5 } })
     const defaults = {
@@ -80,6 +80,9 @@ describe.each(modes)('limits counted %s', mode => {
       ['key', 'tokens', 700],
       ['account', 'requests', 7],
     ])
+    const changed = { ...defaults, account: { ...defaults.account, requestsPerMinute: 8 } }
+    const after = granted(await limiter.take({ ...request, defaults: changed, id: crypto.randomUUID() }))
+    expect(after.limits.find(({ scope }) => scope === 'account')?.limit).toBe(8)
     await limiter.close()
   })
 

@@ -29,7 +29,7 @@ const row = fc.record({
   channel: fc.constantFrom('x', null),
   tier: fc.constantFrom('flex', 'priority', null),
   cost: fc.option(fc.bigInt({ min: 0n, max: 9_000_000_000_000_000_000n })),
-  state: fc.constantFrom('complete', 'refused'),
+  state: fc.constantFrom('complete', 'refused', 'stalled'),
   tokens: fc.array(fc.integer({ min: 0, max: 1_000_000 }), { minLength: 8, maxLength: 8 }),
 })
 type Stored = typeof row extends fc.Arbitrary<infer Value> ? Value : never
