@@ -53,6 +53,8 @@ export class KeptResponses {
   /** Who waits for news of a response. */
   readonly #waiting = new Map<string, Set<() => void>>()
   readonly #stops: (() => void)[]
+  /** Until when no process is taken for dead, as the clock's `elapsed` says it. */
+  #sparesUntil = 0
 
   constructor({ store, compactions, storesUnasked, clock, log }: KeptResponsesOptions) {
     this.store = store
@@ -105,10 +107,20 @@ export class KeptResponses {
   }
 
   /** Heartbeat: what runs here lives, what was ended elsewhere stops, what nobody runs any more has failed. */
-  async beat(): Promise<void> {
+  beat(): Promise<void> {
+    return this.#beat().catch(error => {
+      // The others could not reach the database either, and are to have the time to come back to it.
+      this.#sparesUntil = this.#clock.elapsed() + SILENT_MS
+      throw error
+    })
+  }
+
+  async #beat(): Promise<void> {
     const stored = [...this.#running.values()].filter(run => run.isStored).map(({ id }) => id)
     for (const id of await this.store.beat(stored)) this.#running.get(id)?.abort()
-    for (const id of await this.store.abandoned(SILENT_MS)) {
+    const abandoned = await this.store.abandoned(SILENT_MS)
+    if (this.#clock.elapsed() < this.#sparesUntil) return
+    for (const id of abandoned) {
       if (await this.#endAbruptly(id, DIED)) this.#log.warn({ response: id }, 'a response was abandoned')
     }
   }

@@ -1,0 +1,48 @@
+import { expect, spyOn, test } from 'bun:test'
+import { manualClock } from '#tests/support/manual-clock.ts'
+import { box } from '#tests/support/secret.ts'
+import { fileDatabase } from '#tests/support/stores/file-database.ts'
+import { KeptResponses } from '@/exchange/responses/kept-responses.ts'
+import { compactions } from '@/stored-responses/compaction.ts'
+import { responseStore } from '@/stored-responses/store.ts'
+import { createLog } from '@/telemetry/log.ts'
+
+const database = await fileDatabase()
+const store = responseStore({ database, secretBox: box })
+const SILENT_MS = 10_000
+
+test('a background response whose process could not reach the database is failed once that has had the time to come back, and not before', async () => {
+  const clock = manualClock()
+  const kept = new KeptResponses({
+    store,
+    compactions: compactions(box),
+    storesUnasked: false,
+    clock,
+    log: createLog({ level: 'silent', format: 'json' }),
+  })
+  const made = { accountId: 1, id: 'resp_1' }
+  await store.add({
+    ...made,
+    previousId: undefined,
+    status: 'in_progress',
+    background: true,
+    model: 'm',
+    input: [],
+    response: '{"id":"resp_1","output":[]}',
+    events: [],
+    createdAt: Date.now(),
+  })
+  await database.sql`update stored_response set seen_at = now() - interval '1 minute'`
+  const away = spyOn(store, 'abandoned').mockRejectedValueOnce(new Error('away'))
+  await expect(kept.beat()).rejects.toThrow('away')
+  away.mockRestore()
+  const statusAfter = async (ms: number) => {
+    clock.advance(ms)
+    await kept.beat()
+    return (await store.find(made))?.status
+  }
+  expect(await statusAfter(0)).toBe('in_progress')
+  expect(await statusAfter(SILENT_MS - 1)).toBe('in_progress')
+  expect(await statusAfter(1)).toBe('failed')
+  await kept.close(0)
+})
