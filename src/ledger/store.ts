@@ -133,7 +133,10 @@ export function ledgerStore({ sql }: Pick<Database, 'sql'>) {
         cross join lateral (select coalesce(sum(e.amount), 0) as refunded from entry e
           where e.ref = q.id::text and e.kind = 'usage_refund') r
         where c.charged > r.refunded`
-      return rows.map(row => ({ id: row.id, accountId: Number(row.account_id), amountNano: row.rest }))
+      return rows.map(row => {
+        const accountId = Number(row.account_id)
+        return { id: row.id, accountId, amountNano: row.rest }
+      })
     },
     async redeem(id: string, hash: Uint8Array, accountId: number): Promise<Redeemed> {
       const [row] = await sql<{ result: Redeemed['result']; amount: bigint; balance: bigint }[]>`
@@ -324,7 +327,10 @@ export async function chargeLost(sql: RawSql): Promise<LostCharge[]> {
       array(select key_id from lost order by id), array(select cost_nano from lost order by id),
       array(select cost_pico from lost order by id)) s
     join lost l on l.id = s.hold_id where s.charged <> 0 order by s.hold_id`
-  return rows.map(row => ({ id: row.id, accountId: Number(row.account_id), chargedNano: row.charged }))
+  return rows.map(row => {
+    const accountId = Number(row.account_id)
+    return { id: row.id, accountId, chargedNano: row.charged }
+  })
 }
 
 /** What keys with a cap have spent in their running period, by id; those that have no cap or spent nothing are not there. */
