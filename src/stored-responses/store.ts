@@ -249,13 +249,16 @@ export function responseStore({ database, secretBox }: ResponseStoreOptions) {
       return ids.filter(id => !found.has(id))
     },
 
-    /** Running responses whose process was not heard of for so long, by the clock of the database. */
-    async abandoned(silentMs: number): Promise<string[]> {
-      const rows = await orm
+    /** Running responses whose process was not heard of for so long, by the clock of the database, and what that says. */
+    async abandoned(silentMs: number): Promise<{ ids: readonly string[]; nowMs: number }> {
+      const ids = orm
         .select({ id: storedResponse.id })
         .from(storedResponse)
         .where(lt(storedResponse.seenAt, sql`now() - ${silentMs} * interval '1 millisecond'`))
-      return rows.map(({ id }) => id)
+      const [row] = await orm.execute<{ ids: string[]; now_ms: number }>(
+        sql`select array(${ids}) as ids, extract(epoch from clock_timestamp())::float8 * 1000 as now_ms`,
+      )
+      return { ids: row?.ids ?? [], nowMs: row?.now_ms ?? 0 }
     },
 
     /** Deletes what has expired; the result is how many responses. */

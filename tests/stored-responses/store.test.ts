@@ -170,5 +170,5 @@ test('a heartbeat names what does not run any more, and its absence is noticed',
   await database.sql`update stored_response set seen_at = now() - interval '1 minute'
     where id in ${database.sql([alive.id, silent.id])}`
   expect(await store.beat([alive.id, ended.id, 'resp_gone'])).toEqual([ended.id, 'resp_gone'])
-  expect(await store.abandoned(10_000)).toEqual([silent.id])
+  expect((await store.abandoned(10_000)).ids).toEqual([silent.id])
 })

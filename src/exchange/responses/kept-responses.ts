@@ -55,6 +55,8 @@ export class KeptResponses {
   readonly #stops: (() => void)[]
   /** Until when no process is taken for dead, as the clock's `elapsed` says it. */
   #sparesUntil = 0
+  /** By how much the clock of the database was ahead of `elapsed` at the last heartbeat, in ms. */
+  #ahead = Number.POSITIVE_INFINITY
 
   constructor({ store, compactions, storesUnasked, clock, log }: KeptResponsesOptions) {
     this.store = store
@@ -110,7 +112,7 @@ export class KeptResponses {
   beat(): Promise<void> {
     return this.#beat().catch(error => {
       // The others could not reach the database either, and are to have the time to come back to it.
-      this.#sparesUntil = this.#clock.elapsed() + SILENT_MS
+      this.#spare()
       throw error
     })
   }
@@ -118,11 +120,19 @@ export class KeptResponses {
   async #beat(): Promise<void> {
     const stored = [...this.#running.values()].filter(run => run.isStored).map(({ id }) => id)
     for (const id of await this.store.beat(stored)) this.#running.get(id)?.abort()
-    const abandoned = await this.store.abandoned(SILENT_MS)
+    const { ids, nowMs } = await this.store.abandoned(SILENT_MS)
+    const ahead = nowMs - this.#clock.elapsed()
+    // The clock of the database was set forward: by it the others have not been heard for as long.
+    if (ahead - this.#ahead > SILENT_MS / 2) this.#spare()
+    this.#ahead = ahead
     if (this.#clock.elapsed() < this.#sparesUntil) return
-    for (const id of abandoned) {
+    for (const id of ids) {
       if (await this.#endAbruptly(id, DIED)) this.#log.warn({ response: id }, 'a response was abandoned')
     }
+  }
+
+  #spare(): void {
+    this.#sparesUntil = this.#clock.elapsed() + SILENT_MS
   }
 
   /** Waits until the background responses have ended, for so long; then ends them. */

@@ -278,7 +278,7 @@ describe('what fails', () => {
     const { store } = gateway.server.gateway.responses
     await gateway.database
       .sql`update stored_response set seen_at = now() - interval '1 minute' where id = ${id}`
-    expect(await store.abandoned(10_000)).toEqual([id])
+    expect((await store.abandoned(10_000)).ids).toEqual([id])
     await openai.responses.cancel(id)
   })
 })
