@@ -21,7 +21,7 @@ function lines(rows: Iterable<Row>): string {
 }
 
 /** Where an apostrophe belongs. */
-const FORMULA = /^(?=[\t\r\n])|(?<=^|[;\t\r\n])(?=[=+\-@＝＋－＠])/g
+const FORMULA = /^(?=[\t\r\n])|(?<=^|[;\t\r\n]"*)(?=[=+\-@＝＋－＠])/g
 
 function cell(text: string): string {
   const isNumber = /^-?\d+(\.\d+)?$/.test(text)
