@@ -74,6 +74,8 @@ class EventDecoder implements StreamDecoder, PlainReader {
   #blocks = 0
   /** `delta` of the message_deltas so far. */
   #stop: JsonObject = {}
+  /** A message_delta said why it ends, and no block began since. Some say in message_start already what they expect. */
+  #isEnding = false
   /** `usage` so far; undefined until the upstream gave any. */
   #usage: JsonObject | undefined
 
@@ -122,6 +124,7 @@ class EventDecoder implements StreamDecoder, PlainReader {
         return this.#startMessage(asObject(data['message']) ?? {}, emit)
       case 'message_delta':
         this.#stop = overlay(this.#stop, asObject(data['delta']))
+        this.#isEnding = this.#hasReason
         return this.#addUsage(asObject(data['usage']), emit, !countsOutput(asObject(data['usage'])))
       case 'message_stop':
         if (this.#isCutInCall) return this.#fail(cutAnswer(), emit)
@@ -155,7 +158,7 @@ class EventDecoder implements StreamDecoder, PlainReader {
   }
 
   get ending(): Ending | undefined {
-    return this.#hasReason ? 'all' : undefined
+    return this.#isEnding ? 'all' : undefined
   }
 
   /** Whether it is known why the answer ended. */
@@ -206,6 +209,7 @@ class EventDecoder implements StreamDecoder, PlainReader {
   #startBlock(index: number, content: JsonObject, emit: Emit): void {
     this.#begin(emit)
     this.#stopBlock(index, emit)
+    this.#isEnding = false
     this.#lastIndex = index
     const opened = openBlock(content, this.#blocks, this.#callIds, emit)
     this.#blocks += 1

@@ -398,6 +398,24 @@ describe('an upstream that says why its answer ends, but not that it has', () =>
       await until(async () => (await gateway.lastExchange())['end_state'] === 'complete')
     }
   })
+
+  test('but says it before its answer has begun, may be silent as long as any', async () => {
+    const fed = fedStream()
+    upstream.answer = () => eventStream(fed.stream)
+    const { first } = SURFACES.messages
+    const early = first.replace('"stop_reason":null', '"stop_reason":"end_turn"')
+    expect(early).not.toBe(first)
+    fed.write(early)
+    const stream = reading(await open('messages'))
+    await stream.until('one')
+    const aborted = upstream.aborted
+    clock.advance(60_000)
+    expect(upstream.aborted).toBe(aborted)
+    fed.write(ENDS.messages)
+    fed.close()
+    expect(await stream.toEnd()).toBe('clean')
+    expect(stream.text).toContain('"output_tokens":2')
+  })
 })
 
 describe('an upstream that is cut', () => {
