@@ -8,9 +8,13 @@ interface FittedParameters {
   names: ArgumentNames
 }
 
-/** Parameters whose names do not all fit; undefined where they do. Nobody looks at names deeper inside. */
+/**
+ * Parameters whose names do not all fit; undefined where they do. Nobody looks at names deeper inside. Those to which
+ * something inside refers stay for the vendor to refuse: by other names they would be others there as well.
+ */
 export function fitParameters(given: JsonObject, pattern: RegExp): FittedParameters | undefined {
   const parameters = objectSchema(given)
+  if (REFERS_TO_ARGUMENTS.test(JSON.stringify(parameters))) return undefined
   const properties = Object.entries(asObject(parameters['properties']) ?? {})
   const fitted = fittedNames(
     properties.map(([name]) => name),
@@ -29,6 +33,8 @@ export function fitParameters(given: JsonObject, pattern: RegExp): FittedParamet
     names: new ArgumentNames(fitted),
   }
 }
+
+const REFERS_TO_ARGUMENTS = /"\$ref":"#(?:"|\/properties\/)/
 
 /** What a target calls the arguments of one function whose own names it does not take. */
 export class ArgumentNames {

@@ -94,6 +94,14 @@ describe('names of arguments', () => {
     expect(lowerTools(odd, RULE).request).toBe(odd)
   })
 
+  test('stay where something inside refers to them, which the target is left to refuse', () => {
+    for (const $ref of ['#', '#/properties/filter[id]']) {
+      const parameters = { type: 'object', properties: { 'filter[id]': text, sub: { $ref } } }
+      const given = request({ tools: [functionTool('f', { parameters })] })
+      expect(lowerTools(given, rule).request).toBe(given)
+    }
+  })
+
   test('are looked for in what a schema chooses among or refers to, which is one object at the target', () => {
     const parameters = {
       anyOf: [{ $ref: '#/$defs/Page' }, { properties: { '@id': text } }],
