@@ -115,7 +115,8 @@ const chargeLostCommand: Command = {
 --write-off  give each back at once, for that reason: the account pays nothing, and the books tell of both
 
 A copy of the database that takes over without what was committed last lacks charges whose results are stored later.
-The audit names them ("exchanges"); what may still be posted by itself is left alone.`,
+The audit names them ("exchanges"). What may still be posted by itself is left alone, but for what a machine that is down
+keeps on its disk: start all of them first.`,
   async run(args, io) {
     const words = readArguments(args, { reason: 'text', 'write-off': 'flag' })
     const order = { reason: required(words, 'reason'), isWrittenOff: words.flags.has('write-off') }

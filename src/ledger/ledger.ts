@@ -56,7 +56,7 @@ export interface Ledger {
   processes(): number
   /** Heartbeat, checkpoints, reaper, journal. Called by the clock; a test calls it itself. */
   beat(): Promise<void>
-  /** Partitions, expiry of credit, daily totals, what dead processes left, what was refused, forgotten holds. Called by the clock; a test calls it itself. */
+  /** See `Upkeep`. Called by the clock; a test calls it itself. */
   maintain(): Promise<void>
   /** The audit of what is new, if it is this process's turn. Called by the clock; a test calls it itself. */
   inspect(): Promise<void>

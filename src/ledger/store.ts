@@ -197,10 +197,11 @@ export function ledgerStore({ sql }: Pick<Database, 'sql'>) {
         return row?.rows ?? 0
       }),
     /** Brings budgets of a period that is still to come, since the clock was set back, to the one that runs; returns how many. */
-    async returnBudgets(): Promise<number> {
-      const [row] = await sql<{ returned: number }[]>`select ledger_return_budgets() as returned`
-      return row?.returned ?? 0
-    },
+    returnBudgets: () =>
+      unhurried(async tx => {
+        const [row] = await tx<{ returned: number }[]>`select ledger_return_budgets() as returned`
+        return row?.returned ?? 0
+      }),
   }
 
   /** A transaction that may take longer than those that an exchange waits for. */
@@ -304,29 +305,34 @@ export interface LostCharge {
   /** The request's. */
   id: string
   accountId: number
-  /** Below 0: more was charged at a checkpoint than the request cost. */
+  /** 0: nothing lacked. Below 0: more was charged at a checkpoint than the request cost. */
   chargedNano: bigint
 }
 
+/** Lost charges that one transaction makes up for, so that their wallets are not locked for long. */
+export const LOST_AT_ONCE = 200
+
 /**
  * Charges what stored results say that their requests cost, where the entry of that is lost: a copy of the database that was
- * behind took over. What may still be posted by itself is left alone.
+ * behind took over. What may still be posted by itself is left alone. By id, after one of them, at most LOST_AT_ONCE.
  */
-export async function chargeLost(sql: RawSql): Promise<LostCharge[]> {
+export async function chargeLost(sql: RawSql, after: string): Promise<LostCharge[]> {
   const rows = await sql<{ id: string; account_id: bigint; charged: bigint }[]>`
     with lost as (
       select x.id, x.account_id, x.key_id, x.cost_nano, x.cost_pico from exchange x
-      where x.cost_nano > 0 and x.started_at + x.total_ms * interval '1 ms' < now() - interval '1 minute'
+      where x.id > ${after} and x.cost_nano > 0
+        and x.started_at + x.total_ms * interval '1 ms' < now() - interval '1 minute'
         and not exists (select from hold h where h.id = x.id)
         and not exists (select from refused_settlement r where r.id = x.id)
         and not exists (select from entry e where e.id = x.id
           and (e.kind = 'usage_trueup' or e.kind = 'usage' and e.ref is distinct from 'expired'))
+      order by x.id limit ${LOST_AT_ONCE}
     )
     select s.hold_id as id, l.account_id, s.charged from ledger_settle_batch(
       array(select id from lost order by id), array(select account_id from lost order by id),
       array(select key_id from lost order by id), array(select cost_nano from lost order by id),
       array(select cost_pico from lost order by id)) s
-    join lost l on l.id = s.hold_id where s.charged <> 0 order by s.hold_id`
+    join lost l on l.id = s.hold_id order by s.hold_id`
   return rows.map(row => {
     const accountId = Number(row.account_id)
     return { id: row.id, accountId, chargedNano: row.charged }

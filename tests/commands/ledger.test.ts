@@ -10,7 +10,7 @@ import { type Command, type CommandIo, UsageError } from '@/commands/command.ts'
 import { ledgerCommands } from '@/commands/ledger.ts'
 import { adminAct } from '@/db/schema.ts'
 import { hashCode } from '@/ledger/redeem-code.ts'
-import { ledgerStore } from '@/ledger/store.ts'
+import { LOST_AT_ONCE, ledgerStore } from '@/ledger/store.ts'
 
 const db = await fileDatabase()
 const store = accountStore(db)
@@ -218,6 +218,18 @@ describe('charges that a failover lost', () => {
         now() - interval '1 hour', 5, 1 from priced, unnest(${ids}::text[]) made(id)`
     return { lost, corrected, running: String(running), keyId }
   }
+
+  test('are all made up for, however many', async () => {
+    const id = await newAccount()
+    const { id: keyId } = await keyStore(db).createKey({ accountId: Number(id), name: '' })
+    const ids = Array.from({ length: 2 * LOST_AT_ONCE + 1 }, () => Bun.randomUUIDv7())
+    await db.sql`insert into exchange (id, account_id, key_id, surface, streamed, usage_source, cost_nano, cost_pico, status,
+        end_state, started_at, total_ms, attempts)
+      select made.id::uuid, ${Number(id)}, ${keyId}, 'chat', false, 'reported', 7, 7000, 200, 'complete', now() - interval '1 hour', 5, 1
+      from unnest(${ids}::text[]) made(id)`
+    const { requests: made } = await json('charge lost --reason failover')
+    expect(made.map((one: { request_id: string }) => one.request_id)).toEqual(ids.toSorted())
+  })
 
   test.each([
     ['', '4.999999972'],
