@@ -14,13 +14,12 @@ interface FittedParameters {
  */
 export function fitParameters(given: JsonObject, pattern: RegExp): FittedParameters | undefined {
   const parameters = objectSchema(given)
-  if (REFERS_TO_ARGUMENTS.test(JSON.stringify(parameters))) return undefined
   const properties = Object.entries(asObject(parameters['properties']) ?? {})
   const fitted = fittedNames(
     properties.map(([name]) => name),
     pattern,
   )
-  if (fitted.size === 0) return undefined
+  if (fitted.size === 0 || REFERS_TO_ARGUMENTS.test(JSON.stringify(parameters))) return undefined
   const { required } = parameters
   return {
     parameters: {
