@@ -177,9 +177,8 @@ test('begins with what the runtime reads at its start, where the operator says n
 
 test('where TMPDIR takes no files, the start says what gets a 503 for it', async () => {
   const server = await start({ TMPDIR: '/nowhere' })
-  const output = server.output()
   await server.close()
-  expect(output).toContain(
+  expect(server.output()).toContain(
     '/nowhere (TMPDIR) takes no files: forms that bring some (images, sound) get a 503',
   )
 })
