@@ -1,4 +1,5 @@
 import { regularly } from '@/clock/regularly.ts'
+import { Silence } from '@/clock/silence.ts'
 import type { Adoption } from './adoption.ts'
 import { auditInTurn, type LastAudit } from './audit.ts'
 import { type LedgerBatches, type LedgerParts, voidOf } from './batches.ts'
@@ -21,15 +22,13 @@ export class Upkeep {
   readonly #options: UpkeepOptions
   readonly #cancels: (() => void)[] = []
   #beatAt: number
-  /** Until when nobody is taken for dead, as the clock's `elapsed` says it. */
-  #sparesUntil = 0
-  /** By how much the clock of the database was ahead of `elapsed` at the last heartbeat, in ms. */
-  #ahead = Number.POSITIVE_INFINITY
+  readonly #silence: Silence
   #lastAudit: LastAudit | undefined
 
   constructor(options: UpkeepOptions) {
     this.#options = options
     this.#beatAt = options.clock.elapsed()
+    this.#silence = new Silence(options.clock, options.timings.deadAfterMs)
   }
 
   /** When the last heartbeat reached the database, as the clock's `elapsed` says it; before the first, when this began. */
@@ -64,19 +63,17 @@ export class Upkeep {
 
   /** Heartbeat, checkpoints, reaper, journal. Without a heartbeat there is none of the rest. */
   async beat(): Promise<void> {
-    const { spill, presence, pool, clock, settleAll, timings } = this.#options
+    const { spill, presence, pool, clock, settleAll } = this.#options
     await spill?.journal.probe()
-    const nowMs = await pool
+    await pool
       .guard(() => presence.beat())
-      .catch(error => {
-        // The others could not reach the database either, and are to have the time to come back to it.
-        this.#spare()
-        throw error
-      })
-    const ahead = nowMs - clock.elapsed()
-    // The clock of the database was set forward: by it the others have not been heard for as long.
-    if (ahead - this.#ahead > timings.deadAfterMs / 2) this.#spare()
-    this.#ahead = ahead
+      .then(
+        nowMs => this.#silence.reached(nowMs),
+        error => {
+          this.#silence.missed()
+          throw error
+        },
+      )
     this.#beatAt = clock.elapsed()
     spill?.notes.tidy()
     await eachByItself([
@@ -86,11 +83,6 @@ export class Upkeep {
         if (spill !== undefined && !spill.journal.isEmpty()) await spill.journal.replay(settleAll)
       },
     ])
-  }
-
-  #spare(): void {
-    const { clock, timings } = this.#options
-    this.#sparesUntil = clock.elapsed() + timings.deadAfterMs
   }
 
   async #checkpoint(): Promise<void> {
@@ -103,8 +95,8 @@ export class Upkeep {
 
   /** Not while the charges of the dead are being posted: their holds are kept for them. */
   async #reap(): Promise<void> {
-    const { pool, adoption, clock, timings, log } = this.#options
-    if (adoption.isUnderway || clock.elapsed() < this.#sparesUntil) return
+    const { pool, adoption, timings, log } = this.#options
+    if (adoption.isUnderway || !this.#silence.counts) return
     const reaped = await reap(pool.store, timings.deadAfterMs)
     if (reaped.length > 0) log.warn({ holds: reaped.length }, 'settled holds without an owner')
   }

@@ -1,5 +1,6 @@
 import type { Clock } from '@/clock/clock.ts'
 import { regularly } from '@/clock/regularly.ts'
+import { Silence } from '@/clock/silence.ts'
 import { within } from '@/clock/wait.ts'
 import type { Gateway } from '@/exchange/gateway.ts'
 import type { Compactions } from '@/stored-responses/compaction.ts'
@@ -53,10 +54,7 @@ export class KeptResponses {
   /** Who waits for news of a response. */
   readonly #waiting = new Map<string, Set<() => void>>()
   readonly #stops: (() => void)[]
-  /** Until when no process is taken for dead, as the clock's `elapsed` says it. */
-  #sparesUntil = 0
-  /** By how much the clock of the database was ahead of `elapsed` at the last heartbeat, in ms. */
-  #ahead = Number.POSITIVE_INFINITY
+  readonly #silence: Silence
 
   constructor({ store, compactions, storesUnasked, clock, log }: KeptResponsesOptions) {
     this.store = store
@@ -64,6 +62,7 @@ export class KeptResponses {
     this.storesUnasked = storesUnasked
     this.#log = log
     this.#clock = clock
+    this.#silence = new Silence(clock, SILENT_MS)
     const told = {
       clock,
       onFailure: (err: unknown) => log.warn({ err }, 'stored responses could not be looked after'),
@@ -111,8 +110,7 @@ export class KeptResponses {
   /** Heartbeat: what runs here lives, what was ended elsewhere stops, what nobody runs any more has failed. */
   beat(): Promise<void> {
     return this.#beat().catch(error => {
-      // The others could not reach the database either, and are to have the time to come back to it.
-      this.#spare()
+      this.#silence.missed()
       throw error
     })
   }
@@ -121,18 +119,11 @@ export class KeptResponses {
     const stored = [...this.#running.values()].filter(run => run.isStored).map(({ id }) => id)
     for (const id of await this.store.beat(stored)) this.#running.get(id)?.abort()
     const { ids, nowMs } = await this.store.abandoned(SILENT_MS)
-    const ahead = nowMs - this.#clock.elapsed()
-    // The clock of the database was set forward: by it the others have not been heard for as long.
-    if (ahead - this.#ahead > SILENT_MS / 2) this.#spare()
-    this.#ahead = ahead
-    if (this.#clock.elapsed() < this.#sparesUntil) return
+    this.#silence.reached(nowMs)
+    if (!this.#silence.counts) return
     for (const id of ids) {
       if (await this.#endAbruptly(id, DIED)) this.#log.warn({ response: id }, 'a response was abandoned')
     }
-  }
-
-  #spare(): void {
-    this.#sparesUntil = this.#clock.elapsed() + SILENT_MS
   }
 
   /** Waits until the background responses have ended, for so long; then ends them. */

@@ -1,0 +1,41 @@
+import type { Clock } from './clock.ts'
+
+/**
+ * When other processes may be taken for dead since the database has not heard of them for so long. Not before they have had
+ * the time to be heard: after the database could not be reached, which they could not either, and after its clock was set
+ * forward, by which they have been silent for as long.
+ */
+export class Silence {
+  readonly #clock: Pick<Clock, 'elapsed'>
+  readonly #deadAfterMs: number
+  #countsFrom = 0
+  /** By how much the clock of the database was ahead of `elapsed` when it was last reached. */
+  #aheadMs = Number.POSITIVE_INFINITY
+
+  /** @param deadAfterMs who was silent for so long is dead */
+  constructor(clock: Pick<Clock, 'elapsed'>, deadAfterMs: number) {
+    this.#clock = clock
+    this.#deadAfterMs = deadAfterMs
+  }
+
+  /** Whether silence says something now. */
+  get counts(): boolean {
+    return this.#clock.elapsed() >= this.#countsFrom
+  }
+
+  /** The database was reached. `nowMs` is what the time is there. */
+  reached(nowMs: number): void {
+    const aheadMs = nowMs - this.#clock.elapsed()
+    if (aheadMs - this.#aheadMs > this.#deadAfterMs / 2) this.#beginAnew()
+    this.#aheadMs = aheadMs
+  }
+
+  /** The database could not be reached. */
+  missed(): void {
+    this.#beginAnew()
+  }
+
+  #beginAnew(): void {
+    this.#countsFrom = this.#clock.elapsed() + this.#deadAfterMs
+  }
+}
