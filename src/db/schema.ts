@@ -316,9 +316,9 @@ export const exchange = pgTable(
 )
 
 /**
- * What was used in each quarter of an hour (by the time in the request ids), added up from `exchange` by usage_add_up()
- * of drizzle/0031_usage_totals_late.sql, so that pages need not read every row. It holds the rows that were stored before the
- * moment in usage_progress; a trigger corrects it when one of those is changed, and the audit adds it up again.
+ * What was used in each quarter of an hour (by the time in the request ids), added up from `exchange` by
+ * functions/usage_add_up.sql, so that pages need not read every row. It holds the rows that were stored before the moment
+ * in usage_progress; a trigger corrects it when one of those is changed, and the audit adds it up again.
  */
 export const usageTotal = pgTable(
   'usage_total',
@@ -419,8 +419,8 @@ export const storedResponseEvents = pgTable(
 export const setting = pgTable('setting', { key: text().primaryKey(), value: text().notNull() })
 
 /**
- * The ledger (src/ledger/). Its tables are written by the functions of drizzle/0002_ledger_functions.sql alone, which
- * hold the rules; the checks here are the second net below them.
+ * The ledger (src/ledger/). Its tables are written by the functions in functions/ alone, which hold the rules; the
+ * checks here are the second net below them.
  */
 
 /**

@@ -33,7 +33,7 @@ const OUT_OF_RANGE = '22003'
 /** The only SQL beside the audit's. */
 export type LedgerStore = ReturnType<typeof ledgerStore>
 
-/** Calls of the functions in drizzle/0002_ledger_functions.sql and later, on one pool of connections; the rules are there. */
+/** Calls of the functions in src/db/functions/, which hold the rules, on one pool of connections. */
 export function ledgerStore({ sql }: Pick<Database, 'sql'>) {
   return {
     async register(owner: string, address: string): Promise<void> {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { basename, join } from 'node:path'
 import { generateDrizzleJson, generateMigration } from 'drizzle-kit/api'
 import { fileDatabase } from '#tests/support/stores/file-database.ts'
 import { expectGolden, pretty } from '#tests/transcripts/golden.ts'
@@ -27,6 +27,25 @@ test('src/db/definitions.json is what the migrations make (else: UPDATE_GOLDENS=
   )
   const path = join(import.meta.dir, '../../src/db/definitions.json')
   expectGolden(path, pretty(Object.fromEntries(made.map(({ what, digest }) => [what, digest]))))
+})
+
+describe('src/db/functions/ is what the migrations make (else: UPDATE_GOLDENS=1 bun test tests/db/schema.test.ts)', async () => {
+  const directory = join(import.meta.dir, '../../src/db/functions')
+  const functions = await database.sql<{ name: string; definition: string }[]>`
+    select proname as name, pg_get_functiondef(oid) as definition from pg_proc
+    where pronamespace = 'public'::regnamespace and prokind = 'f'`
+
+  test.each(functions)('$name', ({ name, definition }) => {
+    const path = join(directory, `${name}.sql`)
+    const comment = /^(-- .*\n|--\n)+/.exec(existsSync(path) ? readFileSync(path, 'utf8') : '')?.[0] ?? ''
+    expectGolden(path, `${comment}${definition.trimEnd()};\n`)
+    expect(comment, 'its file begins with what it is for').not.toBe('')
+  })
+
+  test('and nothing else', () => {
+    const written = readdirSync(directory).map(file => basename(file, '.sql'))
+    expect(written.sort()).toEqual(functions.map(({ name }) => name).sort())
+  })
 })
 
 describe('the database itself refuses', () => {

@@ -1,0 +1,35 @@
+-- Hands a hold to the job that its exchange began, in the transaction that stores the job. One that is gone, since its
+-- process was taken for dead, is set aside anew, whatever the account has by now: the job runs, and will be charged.
+-- False: there is nothing to hand over, since the exchange was charged already, or p_amount is not said, as by
+-- processes of before.
+CREATE OR REPLACE FUNCTION public.ledger_entrust(p_id uuid, p_account bigint, p_deadline timestamp with time zone, p_key bigint DEFAULT NULL::bigint, p_amount bigint DEFAULT NULL::bigint, p_version bigint DEFAULT NULL::bigint)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'public', 'pg_temp'
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET enable_seqscan TO 'off'
+ SET enable_hashjoin TO 'off'
+ SET enable_mergejoin TO 'off'
+AS $function$
+DECLARE
+  v_counted boolean;
+BEGIN
+  UPDATE hold h SET owner = ledger_job_owner(), deadline = p_deadline WHERE h.id = p_id AND h.account_id = p_account;
+  IF FOUND THEN
+    RETURN true;
+  END IF;
+  PERFORM FROM wallet w WHERE w.account_id = p_account FOR NO KEY UPDATE;
+  IF NOT FOUND OR p_amount IS NULL
+      OR EXISTS (SELECT FROM entry e WHERE e.id = p_id AND e.kind IN ('usage', 'usage_trueup')) THEN
+    RETURN false;
+  END IF;
+  UPDATE key_budget b SET pending = b.pending + p_amount FROM api_key k
+    WHERE b.key_id = p_key AND k.id = b.key_id AND k.cap_nano IS NOT NULL;
+  v_counted := FOUND;
+  UPDATE wallet w SET pending = w.pending + p_amount WHERE w.account_id = p_account;
+  INSERT INTO hold (id, account_id, key_id, owner, amount, price_version, budgeted, deadline)
+    VALUES (p_id, p_account, p_key, ledger_job_owner(), p_amount, p_version, v_counted, p_deadline);
+  RETURN true;
+END
+$function$;
