@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import { Cluster, Redis, type RedisOptions } from 'ioredis'
+import { codeOf } from '@/errors/code.ts'
 
 /** A Lua script and the name by which Redis remembers it. */
 export interface RedisScript {
@@ -52,7 +53,7 @@ export function redisScript(source: string): RedisScript {
 export function openRedis(url: string, options: RedisConnectOptions = {}): RedisConnection {
   const timeoutMs = options.commandTimeoutMs ?? COMMAND_TIMEOUT_MS
   const client = createClient(url.split(','), Math.max(SOCKET_TIMEOUT_MS, timeoutMs))
-  let lastFailure: Error | undefined
+  let lastFailure = url.startsWith('rediss:') ? withoutTls('no connection yet') : undefined
   const failure = () => (client.status === 'ready' ? undefined : lastFailure)
   let isTold = false
   client.on('connecting', () => {
@@ -61,7 +62,7 @@ export function openRedis(url: string, options: RedisConnectOptions = {}): Redis
   // Without a listener of its own ioredis prints every failed attempt to connect.
   client.on('error', (error: Error) => {
     // What else is said of a connection follows from the first.
-    if (!isTold) lastFailure = error
+    if (!isTold) lastFailure = explained(error, url)
     isTold = true
     options.onError?.(error)
   })
@@ -76,6 +77,15 @@ export function openRedis(url: string, options: RedisConnectOptions = {}): Redis
     failure,
     close: () => close(client),
   }
+}
+
+/** A server without TLS takes its greeting for the beginning of something longer, and is silent. */
+function explained(error: Error, url: string): Error {
+  return url.startsWith('rediss:') && codeOf(error) === 'ETIMEDOUT' ? withoutTls(error.message) : error
+}
+
+function withoutTls(message: string): Error {
+  return new Error(`${message} (rediss: asks for TLS, which the server may not have)`)
 }
 
 /** No queues and no retries: a command that cannot be sent now must fail now, its caller has another way. */

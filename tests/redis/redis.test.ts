@@ -233,6 +233,14 @@ if (!hasRedisServer) {
     expect(heard.toLowerCase()).not.toContain('eval')
   })
 
+  withServer('says of a server without TLS what rediss: asks of it', async server => {
+    const redis = openRedis(server.url.replace('redis:', 'rediss:'))
+    expect(redis.failure()?.message).toContain('no connection yet (rediss: asks for TLS')
+    await until(() => redis.failure()?.message.startsWith('connect ETIMEDOUT') === true)
+    expect(redis.failure()?.message).toContain('(rediss: asks for TLS')
+    await redis.close()
+  })
+
   test('says so when there is nothing to connect to', async () => {
     const redis = openRedis('redis://127.0.0.1:1')
     expect(await redis.whenReady(50)).toBe(false)
