@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject, type JsonValue } from '@/json/json.ts'
+import { asObject, isJsonObject, type JsonObject, type JsonValue } from '@/json/json.ts'
 import { invalidRequest } from './invalid.ts'
 
 /** What a decoder reads of a value. */
@@ -42,6 +42,16 @@ export function textOr(read: Read): Read {
 /** One of these words is read; another one is passed over. */
 export function oneOf(...words: readonly JsonValue[]): Read {
   return value => words.includes(value)
+}
+
+/** Of fields that each say the same in a way of their own, the first that says something; the others are passed over. */
+export function firstOf(value: JsonValue, names: readonly string[], read: Read): ReadFields {
+  const said = names.find(name => !isSilent(asObject(value)?.[name]))
+  return Object.fromEntries(names.map(name => [name, name === said ? read : isSilent]))
+}
+
+function isSilent(value: JsonValue | undefined): boolean {
+  return value === undefined || value === null || value === ''
 }
 
 /** An object with these fields, and nothing else. */

@@ -86,6 +86,59 @@ const CASES: readonly (readonly [Format, JsonObject, string])[] = [
     chat([{ type: 'text', text: 'a', cache_control: { ...mark, scope: 'global' } }]),
     'messages.content.cache_control.scope',
   ],
+  // Of two sources in one part the first that says something is read.
+  [
+    CHAT,
+    chat([{ type: 'file', file: { file_data: 'data:application/pdf;base64,JVBERi0=', file_id: 'f' } }]),
+    'messages.content.file.file_id',
+  ],
+  [
+    RESPONSES,
+    responses({
+      role: 'user',
+      content: [{ type: 'input_image', image_url: `data:image/png;base64,${PNG}`, file_id: 'f' }],
+    }),
+    'input.content.file_id',
+  ],
+  [
+    RESPONSES,
+    responses({
+      role: 'user',
+      content: [
+        { type: 'input_file', file_data: 'data:application/pdf;base64,JVBERi0=', file_url: 'https://a.b/c' },
+      ],
+    }),
+    'input.content.file_url',
+  ],
+  [
+    MESSAGES,
+    messages({
+      type: 'image',
+      source: { type: 'base64', media_type: 'image/png', data: PNG, url: 'https://a.b/c' },
+    }),
+    'messages.content.source.url',
+  ],
+  [
+    MESSAGES,
+    messages({ type: 'image', source: { type: 'url', url: 'https://a.b/c', file_id: 'f' } }),
+    'messages.content.source.file_id',
+  ],
+  [
+    GEMINI,
+    gemini({
+      inlineData: { mimeType: 'image/png', data: PNG },
+      fileData: { mimeType: 'image/png', fileUri: 'https://a.b/c' },
+    }),
+    'contents.parts.fileData',
+  ],
+  [
+    GEMINI,
+    gemini({
+      functionResponse: { name: 'f', response: {} },
+      inlineData: { mimeType: 'image/png', data: PNG },
+    }),
+    'contents.parts.inlineData',
+  ],
   [CHAT, chat('a', 'user', { weight: 2 }), 'messages.weight'],
   [CHAT, chat('a', 'user', { name: 'Ada' }), 'messages.name'],
   [

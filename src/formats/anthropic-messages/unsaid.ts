@@ -15,12 +15,18 @@ import { asObject, isJsonObject, type JsonObject, type JsonValue } from '@/json/
 
 const MARK: ReadFields = { cache_control: object({ type: 'string', ttl: oneOf('5m', '1h') }) }
 
-const SOURCE: ReadFields = {
-  type: 'string',
-  media_type: 'string',
-  data: 'string',
-  url: 'string',
-  file_id: 'string',
+/** Where each type of source has what it is about. */
+const PLACES: ReadonlyMap<JsonValue | undefined, ReadFields> = new Map([
+  ['base64', { data: 'string' }],
+  ['text', { data: 'string' }],
+  ['url', { url: 'string' }],
+  ['file', { file_id: 'string' }],
+  ['content', { content: textOr(list(readOfInner)) }],
+])
+
+function readOfSource(source: JsonValue): Read {
+  if (!isJsonObject(source)) return 'object'
+  return { type: 'string', media_type: 'string', ...PLACES.get(source['type']) }
 }
 
 const TEXT: ReadFields = { type: true, text: 'string', citations: list('object'), ...MARK }
@@ -36,10 +42,10 @@ const SEARCH_RESULT: ReadFields = {
 
 const BLOCKS: ReadFields = {
   text: TEXT,
-  image: { type: true, source: object(SOURCE), ...MARK },
+  image: { type: true, source: readOfSource, ...MARK },
   document: {
     type: true,
-    source: object({ ...SOURCE, content: textOr(list(readOfSource)) }),
+    source: readOfSource,
     title: 'string',
     context: 'string',
     citations: object({ enabled: 'boolean' }),
@@ -66,11 +72,11 @@ const BLOCKS: ReadFields = {
 }
 
 /** A block of a document of blocks. */
-function readOfSource(content: JsonValue): Read {
+function readOfInner(content: JsonValue): Read {
   if (!isJsonObject(content)) return 'object'
   const { type } = content
   if (type === 'text') return { type: true, text: 'string' }
-  return type === 'image' && { type: true, source: object(SOURCE), ...MARK }
+  return type === 'image' && { type: true, source: readOfSource, ...MARK }
 }
 
 function readOfBlock(block: JsonValue): Read {

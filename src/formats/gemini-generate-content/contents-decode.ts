@@ -164,8 +164,8 @@ function decodeThought(text: string, signature: Signature | undefined): Part[] {
   return [reasoningPart({ texts: [text], signature })]
 }
 
-/** What a part may hold instead of text, and other formats know. */
-const DATA = ['functionCall', 'functionResponse', 'inlineData', 'fileData'] as const
+/** What a part may hold instead of text, and other formats know. Of several the first is read. */
+export const DATA = ['functionCall', 'functionResponse', 'inlineData', 'fileData'] as const
 
 /** Fields that stand beside a part's data. */
 const BESIDE = new Set([

@@ -1,7 +1,7 @@
 import { allOf, list, object, oneOf, type Read, type ReadFields, unreadInside } from '@/formats/unsaid.ts'
 import { asObject, asString, isJsonObject, type JsonObject, type JsonValue } from '@/json/json.ts'
 import { decodeModality } from './config-decode.ts'
-import { decodeOpaque } from './contents-decode.ts'
+import { DATA, decodeOpaque } from './contents-decode.ts'
 import { decodeMedia } from './media.ts'
 import { levelEffort } from './models.ts'
 import { decodeToolChoice } from './tools-decode.ts'
@@ -30,10 +30,16 @@ const BESIDE: ReadFields = { videoMetadata: false, mediaResolution: false, partM
 function readOfPart(value: JsonValue): Read {
   const part = asObject(value) ?? {}
   if (part['thought'] === true) return THOUGHT
-  const known = { ...PART, ...readOfData(part) }
+  const known = { ...PART, ...readOfData(part), ...othersThanRead(part) }
   const isKnown = Object.keys(known).some(name => part[name] !== undefined && name !== 'thoughtSignature')
   const kind = isKnown ? undefined : decodeOpaque(part)?.name
   return kind === undefined ? known : { ...known, ...allOf(part), ...BESIDE }
+}
+
+/** A part holds one thing; of several that Google would refuse the first is read. */
+function othersThanRead(part: JsonObject): ReadFields {
+  const [, ...others] = DATA.filter(name => asObject(part[name]) !== undefined)
+  return Object.fromEntries(others.map(name => [name, false]))
 }
 
 /** A tool of Google's own is kept whole. */

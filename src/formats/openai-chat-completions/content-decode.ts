@@ -10,7 +10,7 @@ import {
   type TextPart,
   textPart,
 } from '@/generation/part.ts'
-import { asArray, asObject, asString, type JsonObject, type JsonValue } from '@/json/json.ts'
+import { asArray, asNonEmpty, asObject, asString, type JsonObject, type JsonValue } from '@/json/json.ts'
 import { imagePart } from './media-decode.ts'
 import { FORMAT } from './wire.ts'
 
@@ -74,8 +74,8 @@ function decodeAudio(part: JsonObject, path: string): MediaPart {
 
 function decodeFile(part: JsonObject, path: string): MediaPart {
   const file = asObject(part['file'])
-  const id = asString(file?.['file_id'])
-  const data = asString(file?.['file_data'])
+  const id = asNonEmpty(file?.['file_id'])
+  const data = asNonEmpty(file?.['file_data'])
   if (id === undefined && data === undefined) throw invalidRequest(`${path}.file`, 'has neither data nor id')
   const filename = asString(file?.['filename'])
   const located = data === undefined ? storedFile(id ?? '') : locateFile(data, filename)

@@ -1,5 +1,6 @@
 import {
   byType,
+  firstOf,
   list,
   object,
   oneOf,
@@ -36,9 +37,13 @@ const readOfPart = byType({
   refusal: { type: true, refusal: true },
   image_url: { ...IMAGE, ...MARKS },
   input_audio: { type: true, input_audio: { data: true, format: true }, ...MARKS },
-  file: { type: true, file: { file_id: 'string', file_data: 'string', filename: 'string' }, ...MARKS },
+  file: { type: true, file: readOfFile, ...MARKS },
   video_url: { type: true, video_url: { url: true }, ...MARKS },
 })
+
+function readOfFile(file: JsonValue): ReadFields {
+  return { ...firstOf(file, ['file_data', 'file_id'], 'string'), filename: 'string' }
+}
 
 const SIGNED: ReadFields = {
   extra_content: object({

@@ -1,6 +1,7 @@
 import {
   allOf,
   byType,
+  firstOf,
   list,
   object,
   oneOf,
@@ -27,12 +28,14 @@ const TEXT: ReadFields = {
   ...MARK,
 }
 
-const IMAGE: ReadFields = {
-  type: true,
-  image_url: 'string',
-  file_id: 'string',
-  detail: oneOf(...IMAGE_DETAILS),
-  ...MARK,
+function readOfInputImage(image: JsonValue): ReadFields {
+  const source = firstOf(image, ['image_url', 'file_id'], 'string')
+  return { type: true, ...source, detail: oneOf(...IMAGE_DETAILS), ...MARK }
+}
+
+function readOfFile(file: JsonValue): ReadFields {
+  const source = firstOf(file, ['file_data', 'file_url', 'file_id'], 'string')
+  return { type: true, ...source, filename: 'string', ...MARK }
 }
 
 const readOfPart = byType({
@@ -40,16 +43,9 @@ const readOfPart = byType({
   output_text: TEXT,
   text: TEXT,
   refusal: { type: true, refusal: 'string' },
-  input_image: IMAGE,
-  computer_screenshot: IMAGE,
-  input_file: {
-    type: true,
-    file_data: 'string',
-    file_url: 'string',
-    file_id: 'string',
-    filename: 'string',
-    ...MARK,
-  },
+  input_image: readOfInputImage,
+  computer_screenshot: readOfInputImage,
+  input_file: readOfFile,
   input_audio: {
     type: true,
     input_audio: object({ data: 'string', format: 'string' }),
