@@ -76,6 +76,7 @@ const UNKNOWN: ModelTraits = { ...GEMINI_3, mixedTools: false, refusesUnsignedCa
  * fits nowhere else is taken for newer than this table.
  */
 const MODELS: readonly (readonly [RegExp, ModelTraits])[] = [
+  [/gemma-4/, { ...OLDER, thinking: { type: 'level', levels: ['MINIMAL', 'HIGH'] }, maxCandidates: 1 }],
   [/gemma|learnlm|palm|bison/, { ...OLDER, maxCandidates: 1 }],
   [/gemini-2\.5-.*(?:image|tts|audio|live)/, { ...GEMINI_2_5, thinking: NO_THINKING, maxCandidates: 1 }],
   [/gemini-2\.5-flash-lite/, { ...GEMINI_2_5, thinking: budget(512, 24_576, true) }],
@@ -88,7 +89,7 @@ const MODELS: readonly (readonly [RegExp, ModelTraits])[] = [
   [/gemini-.*image/, { ...IMAGES_3, thinking: { type: 'level', levels: ['MINIMAL', 'HIGH'] } }],
   [/gemini-3-pro/, { ...GEMINI_3, thinking: { type: 'level', levels: ['LOW', 'HIGH'] } }],
   [
-    /gemini-(?:.*pro|[4-9]|\d\d)/,
+    /gemini-(?:.*pro|3\.(?:[7-9]|\d\d)-flash(?!-lite)|[4-9]|\d\d)/,
     { ...GEMINI_3, thinking: { type: 'level', levels: ['LOW', 'MEDIUM', 'HIGH'] } },
   ],
   [/gemini/, GEMINI_3],
