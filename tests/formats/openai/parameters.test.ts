@@ -52,6 +52,8 @@ describe.each(['openai-chat-completions', 'openai-responses'] as const)('a stric
       'refers to such an object as older schemas do',
       { ...closed({ a: { $ref: '#/definitions/x' } }), definitions: { x: closed({ b: text }, []) } },
     ],
+    ['has a default', closed({ a: { ...text, default: 'b' } })],
+    ['wants an address', closed({ a: { ...text, format: 'uri' } })],
     ['puts parts together', closed({ a: { allOf: [closed({ b: text })] } })],
   ])('is strict no more, which its caller is told, where it %s: OpenAI would refuse it', (_, schema) => {
     const { sent, losses } = lower(to, schema)
