@@ -1,4 +1,5 @@
 import type { EncodedRequest, Target } from '@/formats/codec.ts'
+import { fitKey } from '@/formats/fit-key.ts'
 import { refuseSeveral, unsayable } from '@/formats/invalid.ts'
 import { Losses } from '@/formats/losses.ts'
 import { fitCallId } from '@/formats/tools/call-id.ts'
@@ -15,6 +16,9 @@ import { reasoningHistory } from './reasoning-history.ts'
 import { encodeSampling, encodeThinking } from './thinking-encode.ts'
 import { encodeTools } from './tools-encode.ts'
 import { FORMAT, VERSION } from './wire.ts'
+
+/** https://platform.claude.com/docs/en/api/messages/create */
+const MAX_USER_ID = 256
 
 /** Writes a request for an upstream. Keys always come in the same order: prompt caches live on equal bytes. */
 export function encodeRequest(request: GenerationRequest, target: Target): EncodedRequest {
@@ -48,7 +52,7 @@ export function encodeRequest(request: GenerationRequest, target: Target): Encod
     ...outputConfig(thinking.effort, output.format, ownExtensions(request)['output_config']),
     ...encodeSampling(request, thinking.on, model, losses),
     ...(stop.length > 0 && { stop_sequences: stop }),
-    ...(request.user !== undefined && { metadata: { user_id: request.user } }),
+    ...(request.user !== undefined && { metadata: { user_id: fitKey(request.user, MAX_USER_ID) } }),
     ...encodeTier(request.serviceTier, losses),
     ...(request.stream && { stream: true }),
     ...extensionFields(ownExtensions(request)),

@@ -1,8 +1,9 @@
 import type { EncodedRequest, Target } from '@/formats/codec.ts'
 import { nearestEffort, thinksAnyway, wantedEffort } from '@/formats/effort.ts'
+import { fitKey } from '@/formats/fit-key.ts'
 import { unsayable } from '@/formats/invalid.ts'
 import { withObjectOutput } from '@/formats/openai/object-output.ts'
-import { fitKey, isSharedHint, userFields } from '@/formats/openai/shared-fields.ts'
+import { isSharedHint, MAX_KEY, userFields } from '@/formats/openai/shared-fields.ts'
 import { schemaName } from '@/formats/output-format.ts'
 import { fitLimit } from '@/formats/output-limit.ts'
 import { onlyAllowed } from '@/formats/tools/allowed.ts'
@@ -74,7 +75,7 @@ export function encodeRequest(full: GenerationRequest, target: Target): EncodedR
     ...encodeModalities(modalities, extensions[FORMAT]?.['audio'], stream),
     ...userFields(rules.take('user', user), own?.['user']),
     metadata: rules.take('metadata', metadata),
-    prompt_cache_key: rules.take('promptCacheKey', fitKey(promptCacheKey)),
+    prompt_cache_key: rules.take('promptCacheKey', fitKey(promptCacheKey, MAX_KEY)),
     service_tier: rules.take('serviceTier', encodeTier(serviceTier)),
     store: encodeStore(store, rules),
   }

@@ -1,10 +1,11 @@
 import type { EncodedRequest, Target } from '@/formats/codec.ts'
 import { nearestEffort, thinksAnyway, wantedEffort } from '@/formats/effort.ts'
 import { nestExtensions } from '@/formats/extensions.ts'
+import { fitKey } from '@/formats/fit-key.ts'
 import { refuseSeveral, unsayable } from '@/formats/invalid.ts'
 import { Losses } from '@/formats/losses.ts'
 import { withObjectOutput } from '@/formats/openai/object-output.ts'
-import { fitKey, userFields } from '@/formats/openai/shared-fields.ts'
+import { MAX_KEY, userFields } from '@/formats/openai/shared-fields.ts'
 import { schemaName } from '@/formats/output-format.ts'
 import { fitLimit } from '@/formats/output-limit.ts'
 import { loseWordless, type RareField } from '@/formats/wordless.ts'
@@ -43,7 +44,7 @@ export function encodeRequest(asked: GenerationRequest, target: Target): Encoded
     ...sampling.fields,
     metadata: request.metadata,
     ...userFields(request.user, own['user']),
-    prompt_cache_key: fitKey(request.promptCacheKey),
+    prompt_cache_key: fitKey(request.promptCacheKey, MAX_KEY),
     service_tier: encodeTier(request.serviceTier, losses),
     include: encodeInclude(include, isThinking, sampling.logprobs),
     store: false,

@@ -1,3 +1,4 @@
+import { fitKey } from '@/formats/fit-key.ts'
 import type { Format } from '@/generation/format.ts'
 import { asNonEmpty, asObject, type JsonObject, present } from '@/json/json.ts'
 
@@ -42,15 +43,9 @@ export function olderUser(body: JsonObject): string | undefined {
 
 /** The end user as both formats write it, and what only they were told under the older name. */
 export function userFields(user: string | undefined, older: JsonObject[string]): JsonObject {
-  if (typeof older !== 'string') return present({ user: fitKey(user) })
-  return present({ user: fitKey(older), safety_identifier: fitKey(user) })
+  if (typeof older !== 'string') return present({ user: fitKey(user, MAX_KEY) })
+  return present({ user: fitKey(older, MAX_KEY), safety_identifier: fitKey(user, MAX_KEY) })
 }
 
 /** The longest that `user`, `safety_identifier` and `prompt_cache_key` may be. */
-const MAX_KEY = 64
-
-/** A key that OpenAI would refuse for its length keeps its one use as a hash: being the same for the same caller. */
-export function fitKey(key: string | undefined): string | undefined {
-  if (key === undefined || key.length <= MAX_KEY) return key
-  return new Bun.CryptoHasher('sha256').update(key).digest('hex')
-}
+export const MAX_KEY = 64

@@ -86,6 +86,13 @@ describe("who OpenAI's callers say the end user is", () => {
     from => {
       const { written, losses } = sent(from, 'anthropic-messages', both)
       expect([written['metadata'], losses]).toEqual([{ user_id: 'person' }, ['user']])
+      const long = sent(from, 'anthropic-messages', { user: 'u'.repeat(257) })
+      expect([long.written['metadata'], long.losses]).toEqual([
+        { user_id: expect.stringMatching(/^[0-9a-f]{64}$/) },
+        [],
+      ])
+      const fits = sent(from, 'anthropic-messages', { user: 'u'.repeat(256) })
+      expect(fits.written['metadata']).toEqual({ user_id: 'u'.repeat(256) })
       const empty = sent(from, 'anthropic-messages', { safety_identifier: '', user: 'session' })
       expect([empty.written['metadata'], empty.losses]).toEqual([{ user_id: 'session' }, []])
     },
