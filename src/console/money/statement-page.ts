@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto'
 import { formatMoney } from '@/pricing/money.ts'
 import type { Statement } from '../api/contract/billing.ts'
-import type { StoredEntry } from './entries.ts'
-import { entryRow } from './entries.ts'
+import { ENTRY_NAMES } from '../api/contract/entry-names.ts'
+import { entryRow, type StoredEntry } from './entries.ts'
 
 interface StatementContent {
   email: string
@@ -78,10 +78,10 @@ function movements({ models: used, others }: StatementContent): string {
     .map(entryRow)
     .map(
       ({ created_at, kind, reason, ref, amount }) =>
-        `<tr><td>${created_at.slice(0, 16).replace('T', ' ')}</td><td>${escaped(kind.replaceAll('_', ' '))}</td><td>${escaped(reason ?? ref ?? '')}</td>${sum(amount)}</tr>`,
+        `<tr><td>${created_at.slice(0, 16).replace('T', ' ')}</td><td>${escaped(ENTRY_NAMES[kind])}</td><td>${escaped(reason ?? ref ?? '')}</td>${sum(amount)}</tr>`,
     )
   const { requests, spentNano } = total(used)
-  const usage = `<tr><td></td><td>usage</td><td>${requests} ${requests === 1 ? 'request' : 'requests'}</td>${sum(formatMoney(-spentNano))}</tr>`
+  const usage = `<tr><td></td><td>Requests</td><td>${requests} ${requests === 1 ? 'request' : 'requests'}</td>${sum(formatMoney(-spentNano))}</tr>`
   return `<h2>Movements</h2><table><thead><tr><th scope="col">Time</th><th scope="col">Kind</th><th scope="col">For</th><th scope="col" class="sum">Amount</th></tr></thead>
 <tbody>${[...lines, ...(requests === 0 ? [] : [usage])].join('\n')}</tbody></table>`
 }

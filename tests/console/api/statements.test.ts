@@ -50,7 +50,7 @@ test('a request that runs over the end of a month is wholly in the month that pa
   expect(april).not.toContain('early')
   // Model by model, all of them together, and as one movement: it is the same to the last digit.
   const usage = ['late', '1', '0.020000001', 'All models', '1', '0.020000001']
-  expect(april.slice(april.indexOf('late'))).toEqual([...usage, '', 'usage', '1 request', '-0.020000001'])
+  expect(april.slice(april.indexOf('late'))).toEqual([...usage, '', 'Requests', '1 request', '-0.020000001'])
 })
 
 test('what was spent in a service tier is told apart, on the statement and in the file of the log', async () => {
@@ -66,13 +66,30 @@ test('what was spent in a service tier is told apart, on the statement and in th
   expect(cells.slice(cells.indexOf('tiered (priority)'))).toEqual([
     ...lines,
     ...['All models', '3', '0.000000543'],
-    ...['', 'usage', '3 requests', '-0.000000543'],
+    ...['', 'Requests', '3 requests', '-0.000000543'],
   ])
   const query = { from: '2025-02-10T00:00:00Z', to: '2025-02-11T00:00:00Z' }
   const log = await site.send(ada, 'GET /api/requests.csv', { query })
   const [headings = '', ...rows] = (await log.text()).trimEnd().split('\r\n')
   expect(headings.split(',').at(-1)).toBe('service tier')
   expect(rows.map(row => row.split(',').at(-1)).toSorted()).toEqual(['', 'priority', 'priority'])
+})
+
+test('a statement calls what moved what the pages call it', async () => {
+  const kinds = { promo: '2.00', usage_trueup: '-0.25', usage_refund: '0.50' }
+  for (const [kind, amount] of Object.entries(kinds)) {
+    await gateway.database.sql`
+      insert into entry (id, kind, account_id, seq, amount, balance_after, cost_pico, ref, created_at)
+      select ${Bun.randomUUIDv7()}, ${kind}, ${ada.accountId}, max(seq) + 1, (${amount}::text::numeric * 1e9)::bigint, 0,
+        case when ${kind}::text = 'usage_trueup' then 250000000000 end, ${`of ${kind}`}, '2025-05-10T10:00:00Z'::timestamptz
+      from entry where account_id = ${ada.accountId}`
+  }
+  const cells = await cellsOf(ada, '2025-05')
+  expect(cells.slice(cells.indexOf('2025-05-10 10:00'))).toEqual([
+    ...['2025-05-10 10:00', 'Redeemed code', 'of promo', '2.000000000'],
+    ...['2025-05-10 10:00', 'Request, corrected', 'of usage_trueup', '-0.250000000'],
+    ...['2025-05-10 10:00', 'Request, refunded', 'of usage_refund', '0.500000000'],
+  ])
 })
 
 test('the file of a month has each of its entries once and in order, however many they are', async () => {
@@ -111,7 +128,7 @@ test('an administrator has the statements of every account, of which each holder
     params: { ...params, month: '2025-04' },
   })
   expect(await printed.text()).toContain('ada@example.com')
-  for (const month of ['2025-05', '2025-13']) {
+  for (const month of ['2025-08', '2025-13']) {
     const none = await site.fail(owner, 'GET /api/admin/accounts/:id/statements/:month', {
       params: { ...params, month },
     })

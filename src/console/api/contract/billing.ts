@@ -1,13 +1,13 @@
 import { type Static, Type } from '@sinclair/typebox'
 import { contracts } from './route.ts'
-import { amount, closed, moment, money, nullable, oneOf, page, paging, uuid } from './words.ts'
+import { amount, closed, entryKind, moment, money, nullable, oneOf, page, paging, uuid } from './words.ts'
 
 /** A movement of money. */
 export const entry = closed({
   id: uuid,
   /** 1, 2, 3... per account. */
   seq: Type.String(),
-  kind: Type.String(),
+  kind: entryKind,
   /** Below 0 out of the balance. */
   amount: money,
   balance_after: money,

@@ -6,6 +6,7 @@ import {
   closed,
   endFilter,
   endState,
+  entryKind,
   id,
   moment,
   money,
@@ -100,7 +101,7 @@ export const receipt = closed({
   cost: nullable(money),
   /** Set aside for it now. */
   held: money,
-  charges: Type.Array(closed({ kind: Type.String(), amount: money, at: moment })),
+  charges: Type.Array(closed({ kind: entryKind, amount: money, at: moment })),
   /** What its charges sum to. */
   charged: money,
 })

@@ -1,4 +1,5 @@
 import { type Static, type TObject, type TProperties, type TSchema, Type } from '@sinclair/typebox'
+import type { EntryKind } from '@/db/schema.ts'
 import { FORMATS } from '@/generation/format.ts'
 import type { ServiceTier } from '@/generation/service-tier.ts'
 import { SURFACES } from '@/generation/surface.ts'
@@ -85,6 +86,8 @@ export const endState = oneOf(END_STATES)
 /** What a log is searched by; `incomplete` is every end but `complete`. */
 export const endFilter = oneOf([...END_STATES, 'incomplete'])
 export type EndFilter = Static<typeof endFilter>
+/** Of a movement of money; entry-names.ts has what people call it. */
+export const entryKind = Type.Unsafe<EntryKind>(Type.String())
 /** How long a spending cap counts before it begins anew, in UTC. */
 export const capPeriod = oneOf(['day', 'week', 'month', 'total'])
 

@@ -1,28 +1,8 @@
 import type { Entry } from '../../api/contract/billing.ts'
+import { ENTRY_NAMES } from '../../api/contract/entry-names.ts'
 import { Money } from '../parts/money.tsx'
 import type { Column } from '../parts/table.tsx'
 import { When } from '../parts/when.tsx'
-
-const ENTRY_KINDS: Readonly<Record<string, string>> = {
-  usage: 'Request',
-  usage_trueup: 'Request, corrected',
-  usage_refund: 'Request, refunded',
-  topup: 'Top-up',
-  refund: 'Refund',
-  chargeback: 'Chargeback',
-  trial: 'Trial credit',
-  promo: 'Redeemed code',
-  goodwill: 'Goodwill',
-  expiry: 'Credit expired',
-  write_off: 'Written off',
-  adjustment: 'Adjustment',
-  debit: 'Debit',
-}
-
-/** What people call a kind of entry. */
-export function entryName(kind: string): string {
-  return ENTRY_KINDS[kind] ?? kind
-}
 
 /** Entries as a table; `requestsPath` is the page whose receipts the reader may see. */
 export function entryColumns(requestsPath: string): Column<Entry>[] {
@@ -39,7 +19,7 @@ export function entryColumns(requestsPath: string): Column<Entry>[] {
 function What({ entry: { kind, expires_at } }: { entry: Entry }) {
   return (
     <>
-      {entryName(kind)}
+      {ENTRY_NAMES[kind]}
       {expires_at === null ? null : (
         <>
           <br />

@@ -1,4 +1,5 @@
 import { useEffect, useState } from 'preact/hooks'
+import { ENTRY_NAMES } from '../../api/contract/entry-names.ts'
 import type { Receipt } from '../../api/contract/requests.ts'
 import { call } from '../api/client.ts'
 import { useQuery } from '../api/query.ts'
@@ -17,7 +18,6 @@ import { When } from '../parts/when.tsx'
 import { useCurrency } from '../session.tsx'
 import { Refund } from './admin/refund.tsx'
 import { EndState } from './end-state.tsx'
-import { entryName } from './entry-columns.tsx'
 
 interface ReceiptProps {
   id: string
@@ -210,7 +210,7 @@ function Charges({ receipt }: { receipt: Receipt }) {
       <ul class="stack tight">
         {receipt.charges.map(charge => (
           <li key={`${charge.kind} ${charge.at}`} class="row">
-            <span>{entryName(charge.kind)}</span> <Money amount={charge.amount} />
+            <span>{ENTRY_NAMES[charge.kind]}</span> <Money amount={charge.amount} />
             <span class="soft">
               <When iso={charge.at} />
             </span>
