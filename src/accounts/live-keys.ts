@@ -9,8 +9,10 @@ import { keyCache } from './key-cache.ts'
 import { KEYS_CHANNEL } from './key-changes.ts'
 import { keyStore } from './key-store.ts'
 
-/** How new a key's time of last use is kept. */
-const NOTE_USE_MS = 60_000
+/** How soon a key's use is noted: whoever has just tried one looks whether it was used. */
+const NOTE_USE_MS = 5_000
+/** How new a key's time of last use is kept: one that is used all the time is written once in so long. */
+const KEEP_USE_MS = 60_000
 /** A look-up without an answer for so long is on a connection that is dead. */
 const SILENCE_MS = 6_000
 
@@ -45,16 +47,21 @@ export async function openLiveKeys({ database, clock, random, log }: LiveKeysOpt
     onConnect: cache.onConnect,
     onLost: cache.onLost,
   })
+  /** Noted since the last minute began, or to be noted. */
   const used = new Set<number>()
+  const unnoted: number[] = []
   const noteUse = async () => {
-    const ids = [...used]
-    used.clear()
+    const ids = unnoted.splice(0)
     await keys.touchKeys(ids).catch(error => log.warn({ err: error }, 'the use of keys could not be noted'))
   }
   const stopNoting = clock.every(NOTE_USE_MS, () => void noteUse())
+  const stopKeeping = clock.every(KEEP_USE_MS, () => used.clear())
   const authenticate = authenticator(cache, clock.now)
   const note = (answer: Authentication) => {
-    if (answer.ok) used.add(answer.caller.keyId)
+    if (answer.ok && !used.has(answer.caller.keyId)) {
+      used.add(answer.caller.keyId)
+      unnoted.push(answer.caller.keyId)
+    }
     return answer
   }
   return {
@@ -64,6 +71,7 @@ export async function openLiveKeys({ database, clock, random, log }: LiveKeysOpt
     },
     async close() {
       stopNoting()
+      stopKeeping()
       await noteUse()
       await listener.close()
     },
