@@ -327,6 +327,26 @@ describe.skipIf(!HAS_BROWSER)('in the middle of something', () => {
     await page.getByRole('heading', { name: 'Accounts', exact: true }).waitFor()
   })
 
+  guarantee('an address that names no model says so, and leads on', async () => {
+    await page.goto('/admin/models/nobody%2Fserves-it')
+    await page.getByRole('heading', { name: 'There is no such model', exact: true }).waitFor()
+    await page.getByText('No model is called nobody/serves-it.').waitFor()
+    expect(await page.getByRole('button', { name: 'Try again' }).count()).toBe(0)
+    await page.getByRole('link', { name: 'All models' }).click()
+    await page.getByRole('heading', { name: 'Models and prices', exact: true }).waitFor()
+  })
+
+  guarantee('for a receipt that is not there nobody is asked to try again', async () => {
+    const other = await page.context().newPage()
+    await other.clock.install()
+    await other.goto('/requests?receipt=01a21790-0000-7000-8000-000000000000')
+    const drawer = other.getByRole('dialog', { name: 'Receipt' })
+    await drawer.waitFor()
+    while ((await drawer.getByText('There is no such request').count()) === 0) await other.clock.runFor(700)
+    expect(await drawer.getByRole('button', { name: 'Try again' }).count()).toBe(0)
+    await other.close()
+  })
+
   guarantee(
     'another account is another page, also where the browser skips what lay between them',
     async () => {

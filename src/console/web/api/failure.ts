@@ -18,6 +18,11 @@ export class ApiFailure extends Error {
   }
 }
 
+/** Whether the same question may be answered another time: not if it is the question that is wrong, or who asks it. */
+export function mayPass({ status }: ApiFailure): boolean {
+  return ![400, 403, 404].includes(status)
+}
+
 /** Reads the console's error body, `{ error: { code, message, field } }`; says something useful of any other. */
 export async function failureOf(response: Response): Promise<ApiFailure> {
   const error = errorOf(await response.json().catch(() => undefined))

@@ -41,6 +41,11 @@ export function useQuery<Data>(key: string, ask: (signal: AbortSignal) => Promis
   return { data: state.data, failure: state.failure, busy, reload }
 }
 
+/** The address of a page names something that is not there, or nothing at all. */
+export function namesNothing({ data, failure }: Query<unknown>): boolean {
+  return data === undefined && failure !== undefined && [400, 404].includes(failure.status)
+}
+
 /** The next page of a list. */
 export interface More {
   load(): void

@@ -1,5 +1,6 @@
 import type { ComponentChildren } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
+import { mayPass } from '../api/failure.ts'
 import type { Query } from '../api/query.ts'
 import { arriveAt } from './arrival.ts'
 import { Button } from './button.tsx'
@@ -54,11 +55,13 @@ export function Answer<Data>({
       {failure === undefined ? null : (
         <div class="stack tight">
           <FailureNotice failure={failure} />
-          <div>
-            <Button busy={busy} onClick={reload}>
-              Try again
-            </Button>
-          </div>
+          {mayPass(failure) ? (
+            <div>
+              <Button busy={busy} onClick={reload}>
+                Try again
+              </Button>
+            </div>
+          ) : null}
         </div>
       )}
       {data !== undefined ? children(data) : failure === undefined ? <Waiting what={what} /> : null}

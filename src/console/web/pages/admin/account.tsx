@@ -2,13 +2,14 @@ import { useState } from 'preact/hooks'
 import { useRoute } from 'preact-iso'
 import type { Account } from '../../../api/contract/admin-accounts.ts'
 import { call } from '../../api/client.ts'
-import { useQuery } from '../../api/query.ts'
+import { namesNothing, useQuery } from '../../api/query.ts'
 import { isNegative, isZero } from '../../format/money.ts'
 import { Button } from '../../parts/button.tsx'
 import { Empty } from '../../parts/notice.tsx'
 import { Answer, Page } from '../../parts/page.tsx'
 import { useToast } from '../../parts/toast.tsx'
 import { useMayAdminister } from '../../session.tsx'
+import { NoSuch } from '../nowhere.tsx'
 import { UsageCard } from '../usage-card.tsx'
 import { type Act, ActDialog } from './account-acts.tsx'
 import { AccountEntries, AccountStatements } from './account-entries.tsx'
@@ -30,7 +31,13 @@ export function AccountPage() {
     setAct(undefined)
     setChanges(count => count + 1)
   }
-  if (account.data === undefined && [400, 404].includes(account.failure?.status ?? 0)) return <NoAccount />
+  if (namesNothing(account)) {
+    return (
+      <NoSuch what="account" leadsTo="/admin/accounts" name="All accounts">
+        The address names no account of this gateway.
+      </NoSuch>
+    )
+  }
   return (
     <Page
       title={account.data?.email ?? `Account ${id}`}
@@ -65,23 +72,6 @@ export function AccountPage() {
           Requests of this account
         </a>
       </p>
-    </Page>
-  )
-}
-
-function NoAccount() {
-  return (
-    <Page title="There is no such account">
-      <Empty
-        title="Nothing is here"
-        action={
-          <a class="button primary" href="/admin/accounts">
-            All accounts
-          </a>
-        }
-      >
-        The address names no account of this gateway.
-      </Empty>
     </Page>
   )
 }

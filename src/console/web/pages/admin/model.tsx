@@ -3,7 +3,7 @@ import { useLocation, useRoute } from 'preact-iso'
 import type { Model } from '../../../api/contract/admin-catalog.ts'
 import type { ConsoleOutput } from '../../../api/contract/api.ts'
 import { call } from '../../api/client.ts'
-import { useQuery } from '../../api/query.ts'
+import { namesNothing, useQuery } from '../../api/query.ts'
 import { wholeNumber } from '../../format/number.ts'
 import { Button } from '../../parts/button.tsx'
 import { Confirm } from '../../parts/confirm.tsx'
@@ -14,6 +14,7 @@ import { type Column, Table } from '../../parts/table.tsx'
 import { useToast } from '../../parts/toast.tsx'
 import { When } from '../../parts/when.tsx'
 import { useMayAdminister } from '../../session.tsx'
+import { NoSuch } from '../nowhere.tsx'
 import { FullPrices, ShortPrices } from '../price-list.tsx'
 import { ModelDialog } from './model-form.tsx'
 import { PriceDialog, TakeBack } from './model-prices.tsx'
@@ -38,6 +39,13 @@ export function ModelPage() {
     toast(said)
     close()
     found.reload()
+  }
+  if (namesNothing(found)) {
+    return (
+      <NoSuch what="model" leadsTo="/admin/models" name="All models">
+        No model is called <code>{id}</code>. It may have been removed, or have another name now.
+      </NoSuch>
+    )
   }
   return (
     <Page
