@@ -68,6 +68,7 @@ async function serve({ settings, io, log, metrics }: Serving): Promise<void> {
     if (!io.terminal) process.on('SIGHUP', act)
   }
   onHangup(() => undefined)
+  const serves = endIfStopped(stop, settings, log)
   // Before anything is made or opened: the environment may name a file that is not there.
   configFileOf(settings)
   const hosts = { HOST: settings.api.host, OPS_HOST: settings.ops.host, CONSOLE_HOST: settings.console.host }
@@ -97,6 +98,7 @@ async function serve({ settings, io, log, metrics }: Serving): Promise<void> {
           metrics,
         })
   opened.defer(() => server.stop())
+  serves()
   const { apiUrl, readings, probes } = server
   const console = await startConsole({ ...base, settings, apiUrl, readings })
   opened.defer(() => console.stop())
@@ -114,6 +116,7 @@ async function work(order: WorkerOrder, { settings, log, metrics }: Serving): Pr
   const stop = Promise.race([untilStopped(['SIGINT', 'SIGTERM']), untilDismissed()])
   // A terminal sends it to all of its processes. What is to be done of it, the supervisor does.
   process.on('SIGHUP', () => undefined)
+  const serves = endIfStopped(stop, settings, log)
   await using opened = new AsyncDisposableStack()
   // An open line keeps the process: the supervisor would wait for ever for one that could not start.
   opened.defer(() => process.disconnect?.())
@@ -136,12 +139,29 @@ async function work(order: WorkerOrder, { settings, log, metrics }: Serving): Pr
     metrics,
   })
   opened.defer(() => server.stop())
+  serves()
   reportTo(server.apiUrl, {
     metrics: () => metrics.registry.getMetricsAsJSON(),
     unreadiness: server.probes.unreadiness,
   })
   hasStarted()
   log.info({ worker: process.pid, reason: await stop }, 'stopping')
+}
+
+/**
+ * Ends the process at once when it is told to before the returned function is called: what a start waits for may never
+ * come, and there is nothing to take leave of. Only the embedded database is started to its end, and then stopped.
+ */
+function endIfStopped(stop: Promise<string>, { databaseUrl }: Settings, log: Log): () => void {
+  let serves = databaseUrl === undefined
+  void stop.then(signal => {
+    if (serves) return
+    log.info({ signal }, 'stopped before it served anybody')
+    process.exit(0)
+  })
+  return () => {
+    serves = true
+  }
 }
 
 /** The secret box of a process that serves, which wraps signatures in its deployment's name. */

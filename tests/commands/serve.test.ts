@@ -149,6 +149,25 @@ test('a journal that cannot be opened: says so, and the process ends', async () 
   rmSync(dataDir, { recursive: true })
 })
 
+test('ends at once when it is told to while it waits for what its start needs', async () => {
+  // What whoever brings the schema along holds, for as long as that takes.
+  const holder = await database.sql.reserve()
+  await holder`select pg_advisory_lock(8390043843661231205)`
+  const child = Bun.spawn([process.execPath, join(import.meta.dir, '../../src/main.ts'), 'serve'], {
+    env: { ...FREE_PORTS, DATABASE_URL: database.url, TOLLGATE_SECRET: SECRET, LOG_FORMAT: 'json' },
+    stdout: 'pipe',
+    stderr: 'inherit',
+  })
+  const waiting = () => database.sql`
+    select from pg_stat_activity where application_name = 'tollgate migrate' and wait_event = 'advisory'`
+  await until(async () => (await waiting()).length === 1)
+  child.kill('SIGTERM')
+  expect(await child.exited).toBe(0)
+  expect(await child.stdout.text()).toContain('stopped before it served anybody')
+  await holder`select pg_advisory_unlock_all()`
+  holder.release()
+})
+
 test('TOLLGATE_CONFIG that names no file: says so before anything is made', async () => {
   const dataDir = join(tmpdir(), `tollgate-nothing-${crypto.randomUUID()}`)
   const child = Bun.spawn([process.execPath, join(import.meta.dir, '../../src/main.ts'), 'serve'], {
