@@ -44,6 +44,11 @@ export class Watchdog {
     this.#open.get(id)?.item?.stop(STOPS[reason]())
   }
 
+  /** Ends all that flows here in one error. */
+  endAll(error: GatewayError): void {
+    for (const { item } of [...this.#open.values()]) item?.stop(error)
+  }
+
   stop(): void {
     this.#stop()
   }

@@ -372,13 +372,23 @@ describe('SIGTERM', () => {
     await server.close()
   }, 120_000)
 
-  test('cuts what is still open after SHUTDOWN_GRACE_MS, and exits 0', async () => {
+  test('tells streams that are still open after SHUTDOWN_GRACE_MS why it cuts them, begun or not, and exits 0', async () => {
     const server = await start({ SHUTDOWN_GRACE_MS: '300' })
     const { client } = await openStream(server)
+    const asked = Promise.withResolvers<void>()
+    answer = () => {
+      asked.resolve()
+      return new Promise<Response>(() => undefined)
+    }
+    const early = rawPost(server.apiUrl, PATH, key, BODY)
+    await asked.promise
     server.kill('SIGTERM')
     expect(await server.exited).toBe(0)
-    await client.closed
+    await Promise.all([client.closed, early.closed])
+    expect(client.text()).toContain('"code":"shutting_down"')
     expect(client.text()).not.toContain('[DONE]')
+    expect(early.text()).toStartWith('HTTP/1.1 503')
+    expect(early.text()).toContain('"code":"shutting_down"')
     await server.close()
   }, 120_000)
 
@@ -398,7 +408,7 @@ describe('SIGTERM', () => {
       select end_state, cost_nano > 0 as is_charged, exists (select from entry e where e.id = x.id) as is_posted
       from exchange x where id::text > coalesce(${last}, '')`
     expect(rows.map(row => ({ ...row }))).toEqual(
-      clients.map(() => ({ end_state: 'client_gone', is_charged: true, is_posted: true })),
+      clients.map(() => ({ end_state: 'refused', is_charged: true, is_posted: true })),
     )
     expect([...(await database.sql`select id from hold`)]).toEqual([])
     expect(server.output()).not.toContain('could not be settled')

@@ -1,6 +1,7 @@
 import { pause, within } from '@/clock/wait.ts'
 import type { Settings } from '@/config/settings.ts'
 import type { Readings } from '@/console/deployment.ts'
+import { GatewayError } from '@/errors/gateway-error.ts'
 import type { OpsDependencies } from '@/ops/ops.ts'
 import { channelsOf } from '@/routing/catalog/catalog.ts'
 import type { ChannelHealth } from '@/routing/health/health.ts'
@@ -92,11 +93,18 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
         within(settings.shutdownGraceMs, ended, clock),
         responses.close(settings.shutdownGraceMs),
       ])
+      gateway.watchdog.endAll(new GatewayError('shutting_down', OUT_OF_TIME))
+      await within(LAST_WORDS_MS, ended, clock)
       await api.stop()
       await close()
     },
   }
 }
+
+/** What streams are told that are cut. */
+const OUT_OF_TIME = 'This gateway is shutting down and could not wait for the end of the answer'
+/** How long their callers have to read that. */
+const LAST_WORDS_MS = 1_000
 
 /** What a scrape reads of the gateway's parts. */
 function expose(
