@@ -48,8 +48,8 @@ export class Bill {
   /** What the whole answer may cost. */
   readonly #mostNano: bigint
   readonly #options: BillOptions
-  /** Output that is paid for so far. */
-  #paidOutput = 0
+  /** Output that is paid for so far; what the first hold is for, while that is on its way. */
+  #paidOutput: number
   #isEntrusted = false
   #isExtending = false
   #looks = 0
@@ -64,6 +64,7 @@ export class Bill {
     this.#options = options
     const { quote } = options
     this.quote = quote
+    this.#paidOutput = quote.firstOutput
     this.firstNano = holdOf(quote.bound(quote.firstOutput))
     this.#mostNano =
       quote.maxOutput > quote.firstOutput ? holdOf(quote.bound(quote.maxOutput)) : this.firstNano
@@ -79,7 +80,6 @@ export class Bill {
     const { quote } = this
     const result = await this.#hold(this.firstNano)
     if (!result.granted) return this.#reserveLess(result)
-    this.#paidOutput = quote.firstOutput
     const available = least(result.availableNano, result.keyAvailableNano)
     if (available >= this.#mostNano - this.firstNano) return undefined
     const affordable = quote.affordable(available + this.firstNano)
@@ -138,7 +138,7 @@ export class Bill {
     const { ledger, exchange } = this.#options
     const { quote } = this
     const step = Math.min(this.#paidOutput, LARGEST_STEP)
-    const wanted = Math.min(this.#paidOutput + Math.max(step, 1), quote.maxOutput)
+    const wanted = Math.min(this.#paidOutput + step, quote.maxOutput)
     const output = Math.min(wanted, this.#reach ?? wanted)
     this.#isExtending = true
     ledger

@@ -19,13 +19,19 @@ const GRANTED: HoldResult = {
 
 const REFUSED: HoldResult = { ...GRANTED, granted: false, reason: 'credit_exhausted' }
 
+/** A bill that has its first slice. `limit` is the output limit that the request gets. */
+async function openBill(...wanted: Parameters<typeof newBill>) {
+  const made = newBill(...wanted)
+  return { ...made, limit: await made.bill.reserve() }
+}
+
 /**
  * A bill of one nano a token, whose ledger answers as the test says: `first` to what is asked first. `asked` is what it
- * was asked to set aside, `limit` the output limit that the request gets.
+ * was asked to set aside.
  */
-async function openBill(
+function newBill(
   wanted: Partial<Quote> = {},
-  first = GRANTED,
+  first: HoldResult | Promise<HoldResult> = GRANTED,
   then: HoldResult | Promise<HoldResult> = GRANTED,
 ) {
   const asked: number[] = []
@@ -70,13 +76,11 @@ async function openBill(
     now: () => 0,
     asked: () => undefined,
   })
-  const limit = await bill.reserve()
   return {
     asked,
     noted,
     progress,
     credit,
-    limit,
     next: (result: HoldResult | Promise<HoldResult>) => {
       answer = result
     },
@@ -119,9 +123,27 @@ test('what is set aside doubles when half of it is used, by no more than 16,384 
   expect(asked).toEqual([2048, 4096, 8192, 16_384, 32_768, 49_152, 65_536, 81_920])
 })
 
+test('nothing more is set aside for an answer that has hardly begun when its first slice is there', async () => {
+  const first = Promise.withResolvers<HoldResult>()
+  const { asked, bill, look } = newBill({}, first.promise)
+  const reserved = bill.reserve()
+  await look(0)
+  first.resolve(GRANTED)
+  await reserved
+  for (const tokens of [10, 100, 1000]) await look(tokens)
+  expect(asked).toEqual([2048])
+})
+
+test.each<[string, Partial<Quote>, bigint]>([
+  ['the first slice of an answer that nobody limited', {}, 2048n],
+  ['all that the caller states', { statedOutput: 100_000 }, 100_000n],
+])('an early start relies on %s', (_, wanted, nano) => {
+  expect(newBill(wanted).bill.expectedNano).toBe(nano)
+})
+
 test.each([
-  ['the first slice is there, and no more', GRANTED, 0n, [2048], 512],
-  ['not even the first slice is there', REFUSED, 1600n, [2048, 1600], 400],
+  ['the first slice is there, and no more', GRANTED, 3n, [2048], 512],
+  ['not even the first slice is there', REFUSED, 1603n, [2048, 1603], 400],
 ])(
   'several answers of one prompt share what is there for all of them where %s',
   async (_, first, availableNano, amounts, each) => {
