@@ -73,12 +73,12 @@ export function extraLines(rates: Rates, extras: Extras): CostLine[] {
       lines.push({ ...line('per_image', quantity, imageRate(rates, size)), size })
     }
   }
-  const film = count(videoSeconds ?? 0, 'videoSeconds')
-  const sound = count(audioSeconds ?? 0, 'audioSeconds')
-  const spoken = count(characters ?? 0, 'characters')
-  if (film > 0n) lines.push(line('per_video_second', film, rates.perVideoSecond ?? 0n))
-  if (sound > 0n) lines.push(line('per_audio_second', sound, rates.perAudioSecond ?? 0n))
-  if (spoken > 0n) lines.push(line('per_million_characters', spoken, rates.perCharacter ?? 0n))
+  if (videoSeconds !== undefined)
+    lines.push(line('per_video_second', count(videoSeconds, 'videoSeconds'), rates.perVideoSecond ?? 0n))
+  if (audioSeconds !== undefined)
+    lines.push(line('per_audio_second', count(audioSeconds, 'audioSeconds'), rates.perAudioSecond ?? 0n))
+  if (characters !== undefined)
+    lines.push(line('per_million_characters', count(characters, 'characters'), rates.perCharacter ?? 0n))
   return lines
 }
 

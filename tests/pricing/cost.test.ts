@@ -226,6 +226,18 @@ describe('requests, images and seconds', () => {
     ])
   })
 
+  test('images, films and sound that nobody priced cost nothing, and stand on the receipt', () => {
+    const extras = { images: { odd: 1 }, videoSeconds: 1, audioSeconds: 1, characters: 1 }
+    const { pico, lines } = costOf(NO_USAGE, readPrices({ input: '1' }), extras)
+    expect(pico).toBe(0n)
+    expect(lines.map(({ bucket, quantity, rate }) => [bucket, quantity, rate])).toEqual([
+      ['per_image', 1n, 0n],
+      ['per_video_second', 1n, 0n],
+      ['per_audio_second', 1n, 0n],
+      ['per_million_characters', 1n, 0n],
+    ])
+  })
+
   test('a size without a price costs the default, else the dearest size', () => {
     const withDefault = readPrices({ per_image: { '1024x1024': '0.04', default: '0.01' } })
     expect(costOf(NO_USAGE, withDefault, { images: { odd: 1 } }).pico).toBe(10_000_000_000n)
