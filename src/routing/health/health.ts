@@ -112,7 +112,7 @@ export class Health {
     const ofKey = keySubject(channel.id, keyId)
     const plain: Ticket = { startedAt: now, isProbe: false }
     const refused = this.#models.size === 0 ? undefined : this.#models.get(modelName(ofKey, model))
-    let modelTicket = ticketOf(refused, plain)
+    const modelTicket = ticketOf(refused, plain)
     let channelTicket = ticketOf(this.#entries.get(channelSubject(channel.id)), plain)
     let keyTicket = ticketOf(this.#entries.get(ofKey), plain)
     return {
@@ -128,7 +128,6 @@ export class Health {
         // A probe has told what it was for; what comes after is news of an attempt like any other.
         channelTicket = plain
         keyTicket = plain
-        modelTicket = plain
         if (outcome.kind === 'ok' && firstByteMs !== undefined) observe(entry, firstByteMs)
       },
     }
@@ -180,25 +179,23 @@ export class Health {
     ticket: Ticket,
     signal: Signal,
   ): void {
-    if (signal.kind !== 'pause' && this.#models.size === 0) return
     const name = modelName(keySubject(channel.id, id), model)
     if (signal.kind !== 'pause' && !this.#models.has(name)) return
     const { breaker } = this.#modelEntry(channel.id, id, model, channel.baseUrl)
     const subject = { channelId: channel.id, key: { id }, model }
-    const opened = this.#report(breaker, ticket, signal, this.#options.clock.elapsed(), subject)
-    if (!opened && signal.kind === 'ok') this.#models.delete(name)
+    this.#report(breaker, ticket, signal, this.#options.clock.elapsed(), subject)
+    if (breaker.isClosed) this.#models.delete(name)
   }
 
-  /** Tells its breaker, and everybody else if that opened or stays open for longer. Whether it did. */
-  #report(breaker: Breaker, ticket: Ticket, signal: Signal, now: number, subject: Subject): boolean {
+  /** Tells its breaker, and everybody else if that opened or stays open for longer. */
+  #report(breaker: Breaker, ticket: Ticket, signal: Signal, now: number, subject: Subject): void {
     const wasPaused = breaker.isPaused(now)
     const opened = breaker.report(ticket, signal, now)
-    if (opened === undefined) return false
+    if (opened === undefined) return
     const { channelId, key, model } = subject
     const opening: BreakerOpening = { ...opened, channelId, key, model }
     if (!wasPaused) this.#options.onOpening?.(opening)
     this.#options.sharing?.publish(opening)
-    return true
   }
 
   #takeIn(opening: BreakerOpening): void {
@@ -258,8 +255,7 @@ function kept<Name, Kept extends Entry>(entries: Map<Name, Kept>, name: Name, en
 
 function worse(one: Standing, other: Standing): Standing {
   if (one.kind === 'paused' && other.kind === 'paused') return one.until >= other.until ? one : other
-  if (one.kind === 'paused' || other.kind === 'ready') return one
-  return other.kind === 'paused' || one.kind === 'ready' ? other : one
+  return one.kind === 'paused' || other.kind === 'ready' ? one : other
 }
 
 const NO_KEY: readonly undefined[] = [undefined]

@@ -74,8 +74,11 @@ describe('opening', () => {
   })
 
   test('failures between successes open it once they are its share of enough attempts', () => {
-    const { attempt, standing } = underTest()
-    for (let count = 1; count < MIN_ATTEMPTS; count += 1) attempt(count % 2 === 0 ? failure() : OK)
+    const { attempt, standing, clock } = underTest()
+    for (let count = 1; count < MIN_ATTEMPTS; count += 1) {
+      attempt(count % 2 === 0 ? failure() : OK)
+      clock.advance((WINDOW_MS * 0.9) / MIN_ATTEMPTS)
+    }
     expect(standing()).toBe('ready')
     attempt(failure())
     expect(standing()).toBe('paused')
@@ -159,6 +162,8 @@ describe('Retry-After', () => {
       pauseMs: 9_000,
     })
     expect(pauseMs()).toBe(9_000)
+    breaker.report(early, pause('rate-limited', 3_000), clock.elapsed())
+    expect(pauseMs()).toBe(9_000)
   })
 })
 
@@ -170,6 +175,16 @@ describe('half-open', () => {
     expect(breaker.begin(clock.elapsed()).isProbe).toBe(true)
     expect(standing()).toBe('paused')
     expect(breaker.begin(clock.elapsed()).isProbe).toBe(false)
+  })
+
+  test('who asks while a probe is under way may ask again in a second, or when it is lost', () => {
+    const { breaker, clock, pauseMs, view } = opened()
+    clock.advance(PAUSES.failing.firstMs)
+    breaker.begin(clock.elapsed())
+    expect(pauseMs()).toBe(1_000)
+    clock.advance(PROBE_MS - 400)
+    expect(pauseMs()).toBe(400)
+    expect(view().state).toBe('half-open')
   })
 
   test('a probe that succeeds closes it, and forgets', () => {
@@ -201,6 +216,15 @@ describe('half-open', () => {
     clock.advance(PROBE_MS - 1)
     expect(standing()).toBe('paused')
     clock.advance(1)
+    expect(standing()).toBe('probe')
+  })
+
+  test('a probe that is under way when it opens anew does not put the next one off', () => {
+    const { breaker, attempt, clock, standing } = opened()
+    clock.advance(PAUSES.failing.firstMs)
+    breaker.begin(clock.elapsed())
+    attempt(pause('rate-limited'))
+    clock.advance(PAUSES['rate-limited'].firstMs)
     expect(standing()).toBe('probe')
   })
 
@@ -262,7 +286,8 @@ describe('attempts that were under way when it opened', () => {
     const { breaker, clock, pauseMs } = underTest()
     const tickets = Array.from({ length: 100 }, () => breaker.begin(clock.elapsed()))
     clock.advance(10)
-    for (const ticket of tickets) breaker.report(ticket, pause('rate-limited'), clock.elapsed())
+    const told = tickets.map(ticket => breaker.report(ticket, pause('rate-limited'), clock.elapsed()))
+    expect(told.filter(opening => opening !== undefined)).toHaveLength(1)
     expect(pauseMs()).toBe(PAUSES['rate-limited'].firstMs)
   })
 })
@@ -276,7 +301,34 @@ test('a last resort that succeeds closes it, one that fails changes nothing', ()
   expect(standing()).toBe('ready')
 })
 
+test('a recovery ends a streak, and with it what the streak asked to wait for', () => {
+  const { attempt, clock, pauseMs, standing } = underTest()
+  const fail = (times: number) => {
+    for (let count = 0; count < times; count += 1) attempt(failure())
+  }
+  attempt(failure(30_000))
+  attempt(OK)
+  fail(MAX_STREAK)
+  expect(pauseMs()).toBe(5_000)
+  attempt(failure(30_000))
+  clock.advance(1)
+  attempt(OK)
+  fail(MAX_STREAK - 1)
+  expect(standing()).toBe('ready')
+  fail(1)
+  expect(pauseMs()).toBe(10_000)
+})
+
 describe('an opening that another process saw', () => {
+  test('is not ended by what began before it', () => {
+    const { breaker, clock, standing } = underTest()
+    const early = breaker.begin(clock.elapsed())
+    clock.advance(1)
+    breaker.openFor({ cause: 'failing', pauseMs: 8_000, reason: 'no' }, clock.elapsed())
+    breaker.report(early, OK, clock.elapsed())
+    expect(standing()).toBe('paused')
+  })
+
   test('opens it here, ends here, and never shortens', () => {
     const { breaker, clock, pauseMs, standing } = underTest()
     breaker.openFor({ cause: 'refused', pauseMs: 8_000, reason: 'no' }, clock.elapsed())

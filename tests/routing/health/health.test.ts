@@ -31,13 +31,15 @@ function underTest(options: { sharing?: ReturnType<ReturnType<typeof inProcessSh
 
 describe('whose fault it is', () => {
   test.each([
-    ['a key that was refused', REFUSED],
-    ['a key at its limit', LIMITED],
-  ])('%s leaves the channel and its other keys alone', (_, outcome) => {
-    const { attempt, standing } = underTest()
+    ['a key that was refused', REFUSED, PAUSES.refused.firstMs],
+    ['a key at its limit', LIMITED, 2_000],
+  ])('%s leaves the channel and its other keys alone', (_, outcome, pauseMs) => {
+    const { attempt, standing, clock } = underTest()
     const channel = channelOf(1, {}, 2)
     attempt(channel, 0, outcome)
     expect([standing(channel, 0), standing(channel, 1)]).toEqual(['paused', 'ready'])
+    clock.advance(pauseMs)
+    expect(standing(channel, 0)).toBe('probe')
   })
 
   test('a failing upstream is paused with all its keys', () => {
@@ -61,6 +63,29 @@ describe('whose fault it is', () => {
     expect([standing(channel, 0), standing(channel, 1)]).toEqual(['paused', 'probe'])
   })
 
+  test('a key that is out for less than its channel waits for that', () => {
+    const { attempt, health, standing, clock } = underTest()
+    const channel = channelOf(1)
+    for (let count = 0; count < MAX_STREAK; count += 1) attempt(channelOf(1, {}, 2), 1, FAILED)
+    attempt(channel, 0, LIMITED)
+    const until = clock.elapsed() + PAUSES.failing.firstMs
+    expect(health.standing(channel, channel.keys[0], MODEL)).toEqual({ kind: 'paused', until })
+    clock.advance(2_000)
+    expect(standing(channel)).toBe('paused')
+    clock.advance(PAUSES.failing.firstMs)
+    expect(standing(channel)).toBe('probe')
+  })
+
+  test('what began before channel and key were paused does not end that', () => {
+    const { attempt, health, standing, clock } = underTest()
+    const channel = channelOf(1)
+    const early = health.begin(channel, channel.keys[0], MODEL)
+    clock.advance(1)
+    for (let count = 0; count < MAX_STREAK; count += 1) attempt(channel, 0, FAILED)
+    early?.report({ kind: 'ok' })
+    expect(standing(channel)).toBe('paused')
+  })
+
   test('one bad key of a pool goes, and the channel stays', () => {
     const { attempt, standing } = underTest()
     const channel = channelOf(1, {}, 4)
@@ -81,9 +106,14 @@ describe('whose fault it is', () => {
   })
 
   test('an upstream that wants no key can be at its limit, too', () => {
-    const { attempt, standing } = underTest()
-    attempt(channelOf(1, {}, 0), 0, LIMITED)
-    expect([standing(channelOf(1, {}, 0)), standing(channelOf(2, {}, 0))]).toEqual(['paused', 'ready'])
+    const { attempt, health, standing } = underTest()
+    const channel = channelOf(1, {}, 0)
+    attempt(channel, 0, LIMITED)
+    health.retain([channel])
+    expect([standing(channel), standing(channelOf(2, {}, 0))]).toEqual(['paused', 'ready'])
+    expect(health.state([channel])[0]?.keys).toMatchObject([
+      { keyId: undefined, position: 0, breaker: { state: 'open' } },
+    ])
   })
 
   test.each<[ErrorKind, Outcome['kind']]>([
@@ -130,6 +160,28 @@ describe('a key that is refused for one model', () => {
     expect(standing(channel)).toBe('probe')
     attempt(channel, 0, { kind: 'ok' })
     expect([standing(channel), health.state([channel])[0]?.keys[0]?.refusedModels]).toEqual(['ready', []])
+  })
+
+  test('is probed for it once at a time', () => {
+    const { attempt, health, clock } = underTest()
+    const channel = channelOf(1)
+    attempt(channel, 0, NO_MODEL)
+    clock.advance(PAUSES.refused.firstMs)
+    expect(health.begin(channel, channel.keys[0], MODEL)).toBeDefined()
+    expect(health.begin(channel, channel.keys[0], MODEL)).toBeUndefined()
+  })
+
+  test('is out for it until it is served anew, and no other of its models is noted', () => {
+    const { attempt, health, standing, clock } = underTest()
+    const channel = channelOf(1)
+    const early = health.begin(channel, channel.keys[0], MODEL)
+    clock.advance(1)
+    attempt(channel, 0, NO_MODEL)
+    attempt(channel, 0, FAILED)
+    attempt(channel, 0, FAILED, undefined, 'other')
+    early?.report({ kind: 'ok' })
+    expect([standing(channel), standing(channel, 0, 'other')]).toEqual(['paused', 'ready'])
+    expect(health.state([channel])[0]?.keys[0]?.refusedModels.map(({ model }) => model)).toEqual([MODEL])
   })
 
   test('is shown, told to the log and to other processes, and gone with its key', () => {
@@ -182,18 +234,25 @@ describe('probes', () => {
     expect(health.begin(channel, channel.keys[0], MODEL)).toBeDefined()
   })
 
-  test('one that succeeded and then broke off takes no other probe with it', () => {
-    const { attempt, health, clock } = underTest()
+  test.each([
+    ['a key', REFUSED, 1],
+    ['a channel', FAILED, MAX_STREAK],
+  ])('one of %s that succeeded and then broke off is no news of the next one', (_, outcome, times) => {
+    const { attempt, health, clock, openings } = underTest()
     const channel = channelOf(1)
     const probe = () => health.begin(channel, channel.keys[0], MODEL)
-    attempt(channel, 0, REFUSED)
-    clock.advance(PAUSES.refused.firstMs)
+    const open = () => {
+      for (let count = 0; count < times; count += 1) attempt(channel, 0, outcome)
+      clock.advance(PAUSES.refused.firstMs)
+    }
+    open()
     const first: HealthTicket | undefined = probe()
     first?.report({ kind: 'ok' })
-    attempt(channel, 0, REFUSED)
-    clock.advance(PAUSES.refused.firstMs)
+    open()
     expect(probe()).toBeDefined()
+    const told = openings.length
     first?.report(FAILED)
+    expect(openings).toHaveLength(told)
     expect(probe()).toBeUndefined()
   })
 })
@@ -234,7 +293,10 @@ describe('what is shown', () => {
   test('an opening is told once, not with every last resort that fails while it lasts, and a probe that fails tells anew', () => {
     const { attempt, clock, openings } = underTest()
     const channel = channelOf(1)
-    for (let count = 0; count < 50; count += 1) attempt(channel, 0, REFUSED)
+    for (let count = 0; count < 50; count += 1) {
+      attempt(channel, 0, REFUSED)
+      clock.advance(1)
+    }
     expect(openings).toHaveLength(1)
     clock.advance(PAUSES.refused.maxMs)
     attempt(channel, 0, REFUSED)
@@ -271,6 +333,7 @@ describe('the catalog changes', () => {
     for (let count = 0; count < MAX_STREAK; count += 1) attempt(channel, 0, FAILED)
     health.retain([channel])
     expect(standing(channel)).toBe('paused')
+    expect(health.state([channel])[0]?.breaker.state).toBe('open')
     const moved = { ...channel, baseUrl: 'https://elsewhere.example' }
     health.retain([moved])
     expect(standing(moved)).toBe('ready')
