@@ -26,6 +26,7 @@ export class BlockQueue implements StreamMachine<GenerationEvent, GenerationEven
     const waiting = this.#waiting.get(event.block)
     if (waiting !== undefined) {
       waiting.push(event)
+      if ('text' in event) emit({ type: 'withheld', bytes: Buffer.byteLength(event.text) })
     } else if (this.#mustWait(event)) {
       this.#waiting.set(event.block, [event])
     } else {
@@ -64,7 +65,10 @@ export class BlockQueue implements StreamMachine<GenerationEvent, GenerationEven
     for (const [block, events] of this.#waiting) {
       if (this.#open !== undefined) return
       this.#waiting.delete(block)
-      for (const event of events) this.#pass(event, emit)
+      for (const event of events) {
+        if ('text' in event) emit({ type: 'withheld', bytes: -Buffer.byteLength(event.text) })
+        this.#pass(event, emit)
+      }
     }
   }
 }

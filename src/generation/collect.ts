@@ -86,6 +86,7 @@ export class Collector {
       case 'finish':
         this.#finishes.set(event.candidate, event.finish)
         return
+      case 'withheld':
       case 'error':
         return
       default:

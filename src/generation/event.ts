@@ -49,6 +49,11 @@ export type GenerationEvent =
   /** A whole part that only one format knows (a server tool's call or result). */
   | { type: 'opaque'; block: number; candidate: number; part: OpaquePart }
   | { type: 'logprobs'; candidate: number; content: readonly JsonValue[] }
+  /**
+   * So many UTF-8 bytes of output came that no event tells: it is held back until it is whole, or goes to a tool of the
+   * vendor's own. Below zero: so many of them are told now. It counts, and nobody writes it.
+   */
+  | { type: 'withheld'; bytes: number }
   /** `soFar` is set where the answer's end says more of its output, as Messages' first event does; it may fail to. */
   | { type: 'usage'; usage: Usage; soFar?: true }
   | { type: 'finish'; candidate: number; finish: Finish }

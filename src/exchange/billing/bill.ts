@@ -53,6 +53,8 @@ export class Bill {
   #isEntrusted = false
   #isExtending = false
   #looks = 0
+  /** Output when it was last noted: an upstream that reports as it goes may tell of more than can be seen. */
+  #noted = 0
   /** Output that can be paid for, as the ledger said when it refused more; undefined: it did not. */
   #reach: number | undefined
   /** Why nothing more was to be had when it was last asked for: the stream ends when what is paid for was delivered. */
@@ -126,8 +128,12 @@ export class Bill {
    * the error that the answer must end in.
    */
   tick(meter: Meter): GatewayError | undefined {
-    const used = meter.estimatedOutput
-    if (meter.output && this.#looks++ % LOOKS_PER_NOTE === 0) this.note(this.#soFar(meter))
+    if (meter.output && this.#looks++ % LOOKS_PER_NOTE === 0) {
+      const soFar = this.#soFar(meter)
+      this.note(soFar)
+      this.#noted = outputTokens(soFar.usage)
+    }
+    const used = Math.max(this.#noted, meter.estimatedOutput)
     if (this.#refusal !== undefined && used >= this.#paidOutput) return usedUpBy(this.#refusal)
     const isLow = used * 2 >= this.#paidOutput && this.#paidOutput < this.quote.maxOutput
     if (isLow && !this.#isExtending) this.#extend()

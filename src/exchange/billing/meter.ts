@@ -117,6 +117,10 @@ export class Meter {
         this.#textBytes += Buffer.byteLength(event.text)
         this.output = true
         return
+      case 'withheld':
+        this.#textBytes += event.bytes
+        this.output = true
+        return
       default:
         this.output = true
     }

@@ -244,6 +244,7 @@ export class HubPipeline implements Pipeline, PlainSink {
     if (this.meter.error !== undefined) return
     if (event === this.#delta) this.#isAsDecoded = true
     this.meter.observe(event)
+    if (event.type === 'withheld') return
     this.#note(event)
     this.#writer.push(event, this.#onText)
   }

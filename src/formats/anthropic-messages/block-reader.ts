@@ -81,8 +81,9 @@ export function addDelta(open: OpenBlock, delta: JsonObject, emit: Emit): void {
       return
     }
     case 'compaction_delta':
-      if (open.kind === 'opaque') open.value = compacted(open.value, delta)
-      return
+      if (open.kind !== 'opaque') return
+      open.value = compacted(open.value, delta)
+      return emit({ type: 'withheld', bytes: Buffer.byteLength(asString(delta['content']) ?? '') })
     default:
       return type satisfies never
   }
@@ -111,7 +112,10 @@ function addThought(open: Extract<OpenBlock, { kind: 'thinking' }>, piece: strin
 }
 
 function addInput(open: OpenBlock, piece: string, emit: Emit): void {
-  if (open.kind === 'opaque') open.partialInput += piece
+  if (open.kind === 'opaque') {
+    open.partialInput += piece
+    emit({ type: 'withheld', bytes: Buffer.byteLength(piece) })
+  }
   if (open.kind !== 'tool') return
   const text = joinPairs(open, piece)
   if (text === '') return

@@ -60,6 +60,7 @@ class EventEncoder implements StreamEncoder {
       case 'error':
         return this.#fail(event.error, emit)
       case 'logprobs':
+      case 'withheld':
         return
       default:
         this.#start(emit)

@@ -172,6 +172,8 @@ class ChunkEncoder implements StreamEncoder {
       case 'finish':
         this.#stateOf(event.candidate).finish = event.finish
         return
+      case 'withheld':
+        return
       case 'error':
         return this.#fail(event, emit)
       default:

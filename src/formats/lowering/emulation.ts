@@ -48,6 +48,7 @@ class StopEmulator implements StopMachine {
     switch (event.type) {
       case 'start':
       case 'usage':
+      case 'withheld':
         return emit(event)
       case 'text-delta':
         return this.#text(event, emit)
@@ -238,6 +239,7 @@ class OutputToolUnwrapper implements StreamMachine<GenerationEvent, GenerationEv
     if (call === undefined) return emit(event)
     call.empty &&= event.text === ''
     if (call.first) emit({ type: 'text-delta', block: event.block, text: event.text })
+    else emit({ type: 'withheld', bytes: Buffer.byteLength(event.text) })
   }
 
   #finishCall(event: EventOf<'tool-input-end'>, emit: Emit): void {

@@ -103,7 +103,7 @@ export class CandidateDecoder {
     if (delta['extra_content'] !== undefined) this.#pushTextSignature(delta, emit)
     if (delta['annotations'] !== undefined) this.#pushAnnotations(asArray(delta['annotations']), emit)
     if (delta['images'] !== undefined) this.#pushImages(asArray(delta['images']), emit)
-    if (delta['audio'] !== undefined) this.#sound.push(asObject(delta['audio']))
+    if (delta['audio'] !== undefined) this.#sound.push(asObject(delta['audio']), emit)
     if (delta['tool_calls'] !== undefined) this.#pushCalls(asArray(delta['tool_calls']), emit)
     const legacy = asObject(delta['function_call'])
     if (legacy !== undefined) this.#calls.push({ function: legacy }, LEGACY_POSITION, emit)
@@ -153,7 +153,7 @@ export class CandidateDecoder {
   }
 
   #endBlocks(emit: Emit): void {
-    const sound = this.#sound.take()
+    const sound = this.#sound.take(emit)
     if (typeof sound === 'string') this.#write('text', sound, emit)
     this.#close(emit)
     if (typeof sound === 'object') this.#emitMedia(sound, emit)

@@ -90,7 +90,10 @@ export class CandidateEncoder {
   }
 
   push(
-    event: Exclude<GenerationEvent, EventOf<'start' | 'usage' | 'error' | 'finish' | 'logprobs' | 'opaque'>>,
+    event: Exclude<
+      GenerationEvent,
+      EventOf<'start' | 'usage' | 'error' | 'finish' | 'logprobs' | 'opaque' | 'withheld'>
+    >,
     emit: EmitText,
   ): void {
     switch (event.type) {

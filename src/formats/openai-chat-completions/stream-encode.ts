@@ -63,6 +63,7 @@ class ChunkEncoder implements StreamEncoder {
       case 'tool-input-delta':
       case 'tool-input-end':
         return this.#owners[event.block]?.push(event, emit)
+      case 'withheld':
       case 'opaque':
         // A server tool's doings, which this format has no word for.
         return

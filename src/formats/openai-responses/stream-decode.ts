@@ -128,9 +128,9 @@ export class EventDecoder implements StreamMachine<SseEvent, GenerationEvent> {
       case 'response.reasoning_text.done':
         return this.#reasoning(event, emit)?.rawDone(event, emit)
       case 'response.audio.delta':
-        return this.#sound.push({ data: event['delta'] })
+        return this.#sound.push({ data: event['delta'] }, emit)
       case 'response.audio.transcript.delta':
-        return this.#sound.push({ transcript: event['delta'] })
+        return this.#sound.push({ transcript: event['delta'] }, emit)
       case 'response.output_item.added':
         return this.#itemAdded(event, emit)
       case 'response.output_item.done':
@@ -151,13 +151,16 @@ export class EventDecoder implements StreamMachine<SseEvent, GenerationEvent> {
       case 'error':
         // Flat in the types, nested under `error` in traffic.
         return this.#fail(errorInAnswer(event), emit)
+      case 'response.code_interpreter_call_code.delta':
+      case 'response.mcp_call_arguments.delta':
+      case 'response.shell_call_command.delta':
+        return emit({ type: 'withheld', bytes: Buffer.byteLength(asString(event['delta']) ?? '') })
       // What follows repeats what a done item says, pads the stream, or tells of a hosted tool at work.
       case 'keepalive':
       case 'response.content_part.done':
       case 'response.reasoning_summary_part.done':
       case 'response.audio.done':
       case 'response.audio.transcript.done':
-      case 'response.code_interpreter_call_code.delta':
       case 'response.code_interpreter_call_code.done':
       case 'response.code_interpreter_call.completed':
       case 'response.code_interpreter_call.in_progress':
@@ -167,7 +170,6 @@ export class EventDecoder implements StreamMachine<SseEvent, GenerationEvent> {
       case 'response.file_search_call.in_progress':
       case 'response.file_search_call.searching':
       case 'response.shell_call_command.added':
-      case 'response.shell_call_command.delta':
       case 'response.shell_call_command.done':
       case 'response.shell_call_output_content.delta':
       case 'response.shell_call_output_content.done':
@@ -178,7 +180,6 @@ export class EventDecoder implements StreamMachine<SseEvent, GenerationEvent> {
       case 'response.image_generation_call.generating':
       case 'response.image_generation_call.in_progress':
       case 'response.image_generation_call.partial_image':
-      case 'response.mcp_call_arguments.delta':
       case 'response.mcp_call_arguments.done':
       case 'response.mcp_call.completed':
       case 'response.mcp_call.failed':
@@ -351,7 +352,7 @@ export class EventDecoder implements StreamMachine<SseEvent, GenerationEvent> {
   }
 
   #tellSound(emit: Emit): void {
-    const sound = this.#sound.take()
+    const sound = this.#sound.take(emit)
     if (sound === undefined) return
     const at = { block: this.#blocks++, candidate: 0 }
     if (typeof sound === 'object') return emit({ type: 'media', ...at, media: sound })

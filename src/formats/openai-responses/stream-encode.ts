@@ -139,6 +139,8 @@ export class ReplyWriter implements StreamMachine<GenerationEvent, string> {
       case 'finish':
         this.#finish = event.finish
         return
+      case 'withheld':
+        return
       case 'error':
         return this.#fail(event.error, emit)
       default:

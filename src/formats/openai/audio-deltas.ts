@@ -1,3 +1,4 @@
+import type { Emit } from '@/generation/event.ts'
 import { type MediaPart, mediaPart } from '@/generation/part.ts'
 import { asString, type JsonObject } from '@/json/json.ts'
 
@@ -10,18 +11,24 @@ export class AudioDeltas {
   #pieces: string[] = []
   #transcript = ''
 
-  push(audio: JsonObject | undefined): void {
+  push(audio: JsonObject | undefined, emit: Emit): void {
     const data = asString(audio?.['data'])
     if (data !== undefined && data !== '') this.#pieces.push(data)
-    this.#transcript += asString(audio?.['transcript']) ?? ''
+    const words = asString(audio?.['transcript']) ?? ''
+    this.#transcript += words
+    emit({ type: 'withheld', bytes: Buffer.byteLength(words) })
   }
 
   /** The sound with its words, or the words alone where no sound came. Starts anew. */
-  take(): MediaPart | string | undefined {
+  take(emit: Emit): MediaPart | string | undefined {
     const [pieces, transcript] = [this.#pieces, this.#transcript]
     this.#pieces = []
     this.#transcript = ''
-    if (pieces.length === 0) return transcript === '' ? undefined : transcript
+    if (pieces.length === 0) {
+      if (transcript === '') return undefined
+      emit({ type: 'withheld', bytes: -Buffer.byteLength(transcript) })
+      return transcript
+    }
     const bytes = pieces.map(piece => Buffer.from(piece, 'base64'))
     const data = pieces.length === 1 ? (pieces[0] ?? '') : Buffer.concat(bytes).toString('base64')
     return mediaPart({

@@ -29,12 +29,12 @@ class ToolRaiser implements StreamMachine<GenerationEvent, GenerationEvent> {
       case 'tool-input-delta': {
         const decoder = this.#decoders.get(event.block)
         if (decoder === undefined) return emit(event)
-        return emitText(event.block, decoder.push(event.text), emit)
+        return tell(event.block, event.text, decoder.push(event.text), emit)
       }
       case 'tool-input-end': {
         const decoder = this.#decoders.get(event.block)
         this.#decoders.delete(event.block)
-        if (decoder !== undefined) emitText(event.block, decoder.end(), emit)
+        if (decoder !== undefined) tell(event.block, '', decoder.end(), emit)
         return emit(event)
       }
       default:
@@ -83,6 +83,9 @@ class ArgumentsDecoder implements InputDecoder {
   }
 }
 
-function emitText(block: number, text: string, emit: Emit): void {
-  if (text !== '') emit({ type: 'tool-input-delta', block, text })
+/** @param came of the call's input @param told of what has come of it */
+function tell(block: number, came: string, told: string, emit: Emit): void {
+  const bytes = Buffer.byteLength(came) - Buffer.byteLength(told)
+  if (bytes !== 0) emit({ type: 'withheld', bytes })
+  if (told !== '') emit({ type: 'tool-input-delta', block, text: told })
 }

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'bun:test'
 import { openPayer } from '#tests/support/gateway/payer.ts'
 import { scriptedGateway } from '#tests/support/gateway/scripted-gateway.ts'
 import { eventStream, fedStream, until } from '#tests/support/upstreams/upstream.ts'
+import type { JsonObject } from '@/json/json.ts'
 
 /** Of the model: 1 and 1000 per million tokens, in nano. */
 const OUTPUT = 1_000_000n
@@ -10,7 +11,9 @@ let fed: ReturnType<typeof fedStream>
 
 const { gateway, upstream } = await scriptedGateway({
   models: `
-  - { id: "dear", max_output_tokens: 100000, channels: [{ channel: chat, model: "echo" }], prices: { input: 1, output: 1000 } }`,
+  - { id: "dear", max_output_tokens: 100000, channels: [{ channel: chat, model: "echo" }], prices: { input: 1, output: 1000 } }
+  - { id: "dear-messages", max_output_tokens: 100000, channels: [{ channel: messages, model: "echo" }], prices: { input: 1, output: 1000 } }
+  - { id: "dear-gemini", max_output_tokens: 100000, channels: [{ channel: gemini, model: "echo" }], prices: { input: 1, output: 1000 } }`,
 })
 upstream.answer = () => eventStream(fed.stream)
 
@@ -110,6 +113,51 @@ describe('a stream that costs more than was set aside at its start', () => {
     expect(limit).toBeLessThan(3000)
     write(16)
     fed.write(END)
+    fed.close()
+    expect(await answer).toContain('[DONE]')
+  })
+
+  test('has more set aside while a call is held back until it is whole, and is charged where its caller leaves meanwhile', async () => {
+    const { key, accountId } = await payer(10n ** 12n)
+    fed = fedStream()
+    const event = (data: JsonObject) => fed.write(`event: ${data['type']}\ndata: ${JSON.stringify(data)}\n\n`)
+    event({ type: 'message_start', message: { id: 'm', model: 'm', content: [], usage: {} } })
+    const call = { type: 'tool_use', id: 't', name: 'f', input: {} }
+    event({ type: 'content_block_start', index: 0, content_block: call })
+    const abort = new AbortController()
+    const parameters = '{"type":"object","properties":{"filter[id]":{}}}'
+    const tools = `[{"type":"function","function":{"name":"f","parameters":${parameters}}}]`
+    const body = `{"model":"dear-messages","tools":${tools},${CHAT[1]}}`
+    const answer = await gateway.post(CHAT[0], body, { key, signal: abort.signal })
+    const first = await heldFor(accountId)
+    expect(JSON.parse(upstream.lastBody()).tools[0].input_schema.properties).toHaveProperty('filter_id_')
+    const partial_json = `{"filter_id_":"${'x'.repeat(6000)}`
+    event({ type: 'content_block_delta', index: 0, delta: { type: 'input_json_delta', partial_json } })
+    await until(async () => (await heldFor(accountId)) > first)
+    const { balanceNano = 0n } = (await balanceOf(accountId)) ?? {}
+    abort.abort()
+    await answer.text().catch(() => undefined)
+    await until(async () => (await heldFor(accountId)) === 0n)
+    const charged = balanceNano - ((await balanceOf(accountId))?.balanceNano ?? 0n)
+    expect(charged / OUTPUT).toBe(1504n)
+  })
+
+  test('has more set aside for what its upstream reports and does not show', async () => {
+    const { key, accountId } = await payer(10n ** 12n)
+    fed = fedStream()
+    const chunk = (thoughtsTokenCount: number, finish = '') =>
+      fed.write(
+        `data: {"candidates":[{"index":0,"content":{"role":"model","parts":[{"text":"x"}]}${finish}}],"usageMetadata":{"promptTokenCount":1,"candidatesTokenCount":1,"thoughtsTokenCount":${thoughtsTokenCount},"totalTokenCount":${2 + thoughtsTokenCount}}}\n\n`,
+      )
+    chunk(10)
+    const answer = gateway
+      .post(CHAT[0], `{"model":"dear-gemini",${CHAT[1]}}`, { key })
+      .then(one => one.text())
+    await until(async () => (await heldFor(accountId)) > 0n)
+    const first = await heldFor(accountId)
+    chunk(1500)
+    await until(async () => (await heldFor(accountId)) > first)
+    chunk(1500, ',"finishReason":"STOP"')
     fed.close()
     expect(await answer).toContain('[DONE]')
   })

@@ -84,6 +84,13 @@ describe('arguments have their own names again', () => {
     expect(raised(name, ...text).input).toBe(own)
   })
 
+  test('of which each piece counts as it comes, and once', () => {
+    const pieces = ['{"_to', 'p":"', 'é"}']
+    const told = runMachine(raiseTools(lowered.table), callEvents(0, 'list', ...pieces))
+    const bytes = told.flatMap(event => (event.type === 'withheld' ? event.bytes : []))
+    expect(bytes).toEqual([...pieces.map(piece => Buffer.byteLength(piece)), -'{"$top":".."}'.length])
+  })
+
   test.each(['', '{}', '{"other":1}', '{"_top": 1', '[]'])('%p has none to give back and stays', text => {
     expect(raised('list', text).input).toBe(text)
   })
