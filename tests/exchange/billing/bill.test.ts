@@ -37,6 +37,8 @@ function newBill(
   const asked: number[] = []
   const noted: Settlement[] = []
   const progress: bigint[] = []
+  const entrusted: string[] = []
+  const freed: string[] = []
   const credit = new CreditWatch(manualClock())
   let answer = then
   const ask = async ({ amountNano }: { amountNano: bigint }) => {
@@ -49,6 +51,11 @@ function newBill(
       extend: ask,
       note: settlement => void noted.push(settlement),
       progress: (_, costNano) => void progress.push(costNano),
+      entrusted: id => void entrusted.push(id),
+      void: async ({ id }) => {
+        freed.push(id)
+        return { outcome: 'settled', chargedNano: 0n, overrunNano: 0n, availableNano: 10n ** 9n }
+      },
       settle: async ({ costNano }) => ({
         outcome: 'settled',
         chargedNano: costNano,
@@ -80,6 +87,8 @@ function newBill(
     asked,
     noted,
     progress,
+    entrusted,
+    freed,
     credit,
     next: (result: HoldResult | Promise<HoldResult>) => {
       answer = result
@@ -94,8 +103,10 @@ function newBill(
   }
 }
 
-/** A bill that is not released asks nothing else of a ledger. */
-function partOf(ledger: Pick<Ledger, 'hold' | 'extend' | 'note' | 'progress' | 'settle'>): Ledger {
+/** What a bill asks of a ledger. */
+function partOf(
+  ledger: Pick<Ledger, 'hold' | 'extend' | 'note' | 'progress' | 'settle' | 'entrusted' | 'void'>,
+): Ledger {
   return ledger as Ledger
 }
 
@@ -221,6 +232,12 @@ test.each<[ErrorKind, bigint, bigint | undefined]>([
   },
 )
 
+test('an answer that broke off before its first output is free, whatever it told of its usage', async () => {
+  const { bill } = await openBill()
+  const told = { ...NO_USAGE, inputUncached: 7 }
+  expect(bill.usedUp(answerOf(0, { usage: told, wholeUsage: told }))).toBeUndefined()
+})
+
 test('what a cut answer told of its usage is charged, though its text looks like less', async () => {
   const { bill } = await openBill()
   const told = { ...NO_USAGE, inputUncached: 7, outputText: 500 }
@@ -253,12 +270,23 @@ test.each([
   expect(error.details).toEqual({ affordable_max_tokens: 10 ** 9 })
 })
 
-test('a cap that is reached is told as such of what a shorter answer makes no cheaper', async () => {
-  const reached = { ...REFUSED, reason: 'key_budget_exhausted' } as const
-  const error = await openBill({ statedOutput: 5, affordable: () => undefined }, reached).catch(
-    thrown => thrown,
-  )
-  expect(error).toMatchObject({ message: 'The spending cap of this API key is reached', details: undefined })
+test.each([
+  ['a cap that is reached', 'key_budget_exhausted', 'The spending cap of this API key is reached'],
+  ['credit that is used up', 'credit_exhausted', 'The credit of this account does not pay for this request'],
+] as const)('%s is told as such of what a shorter answer makes no cheaper', async (_, reason, message) => {
+  const shortest = { statedOutput: 5, affordable: () => undefined }
+  const error = await openBill(shortest, { ...REFUSED, reason }).catch(thrown => thrown)
+  expect(error).toMatchObject({ message, details: undefined })
+})
+
+test('a hold that a job answers for is no longer of this process, and is not given back with its request', async () => {
+  const job = await openBill()
+  job.bill.entrusted()
+  await job.bill.release()
+  expect([job.entrusted, job.freed]).toEqual([['x'], []])
+  const plain = await openBill()
+  await plain.bill.release()
+  expect([plain.entrusted, plain.freed]).toEqual([[], ['x']])
 })
 
 test('what a request asks for counts against early starts until it is answered, or fails', async () => {

@@ -6,6 +6,7 @@ import { outlineOf, readBody, textsOf } from '@/exchange/admission/body.ts'
 import { Prompt } from '@/exchange/admission/prompt.ts'
 import { isWorthBeginning, quote, quoteOperation } from '@/exchange/billing/quote.ts'
 import { weighPrompt } from '@/exchange/billing/token-estimate.ts'
+import type { Format } from '@/generation/format.ts'
 import { readPrices } from '@/generation/rate-text.ts'
 import type { ConversationSurface } from '@/generation/surface.ts'
 import type { JsonObject } from '@/json/json.ts'
@@ -122,6 +123,49 @@ test('no credit pays for more than there can be', async () => {
   const { quoted } = await quoteOf('chat', HI)
   expect(quoted.affordable(10n ** 15n)).toBe(1000)
 })
+
+test('credit that does not pay for the prompt pays for no answer, nor does none at all where both are free', async () => {
+  const { quoted } = await quoteOf('chat', HI)
+  expect(quoted.affordable(quoted.bound(0) - 1n)).toBe(0)
+  const price = { version: 1n, rates: readPrices({ input: '0', output: '0' }) }
+  const free = (await quoteOf('chat', HI, { model: { ...MODEL, price } })).quoted
+  expect([0n, 1n].map(free.affordable)).toEqual([0, 1000])
+})
+
+test('what a caller states in the words of the upstream is held for as it is, thought and all', async () => {
+  const thinking = { type: 'enabled', budget_tokens: 2000 }
+  const stated = JSON.stringify({ model: 'm', messages: [], max_tokens: 3000, thinking })
+  const route = routeOf(channelOf(1, { format: 'anthropic-messages' }))
+  const { quoted } = await quoteOf('messages', stated, { model: { ...LONG, routes: [route] } })
+  expect(quoted.maxOutput).toBe(3000)
+})
+
+test.each<[ConversationSurface, object]>([
+  ['chat', { messages: [{ role: 'user', content: 'hi' }], max_tokens: 1000, reasoning_effort: 'high' }],
+  [
+    'gemini',
+    {
+      contents: [{ parts: [{ text: 'hi' }] }],
+      generationConfig: { maxOutputTokens: 1000, thinkingConfig: { thinkingBudget: 8000 } },
+    },
+  ],
+])(
+  'of upstreams that are asked for more than %s states, since thought comes on top, the most is held',
+  async (surface, said) => {
+    const body = JSON.stringify({ model: 'm', ...said })
+    const held = async (...formats: Format[]) => {
+      const routes = formats.map(format =>
+        routeOf(channelOf(1, { format }), { upstreamModel: 'claude-sonnet-4-5' }),
+      )
+      return (await quoteOf(surface, body, { model: { ...LONG, routes } })).quoted.maxOutput
+    }
+    const least = await held('openai-responses')
+    const most = await held('anthropic-messages')
+    expect([least, most > 2 * least]).toEqual([1000, true])
+    expect(await held('anthropic-messages', 'openai-responses')).toBe(most)
+    expect(await held('openai-responses', 'anthropic-messages')).toBe(most)
+  },
+)
 
 test('a prompt that is likely longer than its model is said to read is held for in full', async () => {
   const text = JSON.stringify({ model: 'm', messages: [{ role: 'user', content: 'word '.repeat(1000) }] })
