@@ -119,6 +119,36 @@ describe.skipIf(!HAS_BROWSER)(`with ${REQUESTS} requests in the log`, () => {
     BROWSER_TIMEOUT_MS,
   )
 
+  test(
+    'the playground asks one of many models that is found by a part of its name',
+    async () => {
+      const { page } = owner
+      const headers = { origin: stage.consoleUrl }
+      const prices = { input: '1', output: '1' }
+      for (let place = 1; place <= 12; place += 1) {
+        const data = { id: `many/${place}`, channels: [{ channel: 'simulator', model: 'echo' }], prices }
+        expect((await page.request.post('/api/admin/models', { headers, data })).status()).toBe(200)
+      }
+      await page.goto('/playground')
+      const model = page.getByLabel('Model', { exact: true })
+      await model.waitFor()
+      expect(await model.getByRole('option').count()).toBeGreaterThan(12)
+      await page.getByLabel('Find a model').fill('THINK')
+      await page.keyboard.press('Enter')
+      expect(await model.inputValue()).toBe('acme/thinker')
+      expect(await model.getByRole('option').count()).toBe(1)
+      await page.getByLabel('Find a model').fill('nobody')
+      await page.locator('.hint', { hasText: 'No model is called so' }).waitFor()
+      expect(await model.inputValue()).toBe('acme/thinker')
+      await page.getByLabel('Message', { exact: true }).fill('To whom it may concern')
+      const asked = page.waitForRequest('**/api/playground')
+      await page.getByRole('button', { name: 'Send' }).click()
+      expect((await asked).postDataJSON()).toMatchObject({ body: { model: 'acme/thinker' } })
+      await page.getByTestId('answer').getByText('To whom it may concern').first().waitFor()
+    },
+    BROWSER_TIMEOUT_MS,
+  )
+
   test.each([
     { path: '/models', ready: 'ul > li h2' },
     { path: '/admin/models', ready: 'table[role="table"] tbody tr' },

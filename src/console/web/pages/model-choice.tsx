@@ -1,6 +1,7 @@
 import { useState } from 'preact/hooks'
 import type { FieldOf } from '../api/form-state.ts'
-import { CheckField, TextField } from '../parts/field.tsx'
+import { counted } from '../format/number.ts'
+import { asOptions, CheckField, SelectField, TextField } from '../parts/field.tsx'
 
 /** More than these nobody looks through by eye. */
 const MANY = 12
@@ -17,24 +18,11 @@ export function ModelChoice({
   models: readonly string[]
 }) {
   const [wanted, setWanted] = useState('')
-  const part = wanted.trim().toLowerCase()
-  const shown = models.filter(model => chosen.includes(model) || model.toLowerCase().includes(part))
+  const shown = models.filter(model => chosen.includes(model) || isCalled(model, wanted))
   return (
     <fieldset class="field">
       <legend class="legend">{legend}</legend>
-      {models.length <= MANY ? null : (
-        <TextField
-          label="Find a model"
-          type="search"
-          spellcheck={false}
-          value={wanted}
-          onValue={setWanted}
-          onKeyDown={event => {
-            // The form around it is not meant.
-            if (event.key === 'Enter') event.preventDefault()
-          }}
-        />
-      )}
+      {models.length <= MANY ? null : <FindModel value={wanted} onValue={setWanted} />}
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard */}
       <div class="choices" tabIndex={0}>
         {shown.map(model => (
@@ -47,9 +35,65 @@ export function ModelChoice({
             }
           />
         ))}
-        {shown.length === 0 ? <span class="soft">No model is called so</span> : null}
+        {shown.length === 0 ? <span class="soft">{NONE}</span> : null}
       </div>
       {error === undefined ? null : <span class="error">{error}</span>}
     </fieldset>
   )
+}
+
+/** One of a list of models; of many one that is called as is typed is chosen at once, and the list is of those. */
+export function OneModel({
+  models,
+  value: chosen,
+  onValue,
+  ...rest
+}: FieldOf & { label: string; models: readonly string[] }) {
+  const [wanted, setWanted] = useState('')
+  const found = models.filter(model => isCalled(model, wanted))
+  const find = (text: string) => {
+    setWanted(text)
+    const first = models.find(model => isCalled(model, text))
+    if (first !== undefined && !isCalled(chosen, text)) onValue(first)
+  }
+  return (
+    <>
+      {models.length <= MANY ? null : (
+        <>
+          <FindModel value={wanted} onValue={find} />
+          <span role="status" class="unseen">
+            {found.length === 0 ? NONE : counted(found.length, 'model')}
+          </span>
+        </>
+      )}
+      <SelectField
+        {...rest}
+        hint={found.length === 0 ? NONE : undefined}
+        options={asOptions(found.includes(chosen) ? found : [chosen, ...found])}
+        value={chosen}
+        onValue={onValue}
+      />
+    </>
+  )
+}
+
+const NONE = 'No model is called so'
+
+function FindModel(props: Pick<FieldOf, 'value' | 'onValue'>) {
+  return (
+    <TextField
+      label="Find a model"
+      type="search"
+      spellcheck={false}
+      {...props}
+      onKeyDown={event => {
+        // The form around it is not meant.
+        if (event.key === 'Enter') event.preventDefault()
+      }}
+    />
+  )
+}
+
+function isCalled(model: string, wanted: string): boolean {
+  return model.toLowerCase().includes(wanted.trim().toLowerCase())
 }

@@ -4,20 +4,13 @@ import { useForm } from '../api/form-state.ts'
 import { useQuery } from '../api/query.ts'
 import { optionalCount, typedText } from '../format/typed.ts'
 import { Button } from '../parts/button.tsx'
-import {
-  asOptions,
-  CheckField,
-  type Option,
-  SegmentsField,
-  SelectField,
-  TextArea,
-  TextField,
-} from '../parts/field.tsx'
+import { CheckField, type Option, SegmentsField, TextArea, TextField } from '../parts/field.tsx'
 import { useWrongField } from '../parts/form.tsx'
 import { Answer, Page } from '../parts/page.tsx'
 import type { PlaygroundSurface } from '../stream/answer-text.ts'
 import { requestBody } from '../stream/request-body.ts'
 import { isRunning, useRun } from '../stream/run.ts'
+import { OneModel } from './model-choice.tsx'
 import { NoModels } from './models.tsx'
 import { AnswerOf } from './playground-answer.tsx'
 
@@ -111,9 +104,9 @@ function Playground({ models }: { models: readonly ReachedModel[] }) {
           void ask.run()
         }}
       >
-        <SelectField
+        <OneModel
           label="Model"
-          options={asOptions(models.map(({ id }) => id))}
+          models={models.map(({ id }) => id)}
           {...field('modelId')}
           value={model?.id ?? ''}
         />
