@@ -37,7 +37,7 @@ export function statementPage(content: StatementContent): Response {
 <html lang="en">
 <head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>${title}</title><style>${STYLE}</style></head>
 <body>
-<h1>${title}</h1>
+<h1>Statement of ${monthName(content.statement.month)}</h1>
 <p>${escaped(content.email)} (account ${content.accountId})</p>
 <p>All amounts in ${escaped(content.currency)}. Times are UTC. Printed ${escaped(content.printedAt)}.</p>
 ${summary(content.statement)}
@@ -52,6 +52,13 @@ ${movements(content)}
       'content-security-policy': `default-src 'none'; style-src 'sha256-${STYLE_HASH}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`,
     },
   })
+}
+
+const MONTHS = new Intl.DateTimeFormat('en-US', { month: 'long', year: 'numeric', timeZone: 'UTC' })
+
+/** `2026-11` -> `November 2026` */
+function monthName(month: string): string {
+  return MONTHS.format(new Date(`${month}-01T00:00:00Z`))
 }
 
 function summary({ opening, credits, debits, closing }: Statement): string {

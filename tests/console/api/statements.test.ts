@@ -127,7 +127,9 @@ test('an administrator has the statements of every account, of which each holder
   const printed = await site.send(owner, 'GET /api/admin/accounts/:id/statements/:month', {
     params: { ...params, month: '2025-04' },
   })
-  expect(await printed.text()).toContain('ada@example.com')
+  const page = await printed.text()
+  expect(page).toContain('ada@example.com')
+  expect(page).toContain('<h1>Statement of April 2025</h1>')
   for (const month of ['2025-08', '2025-13']) {
     const none = await site.fail(owner, 'GET /api/admin/accounts/:id/statements/:month', {
       params: { ...params, month },
