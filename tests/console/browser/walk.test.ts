@@ -279,6 +279,27 @@ describe.skipIf(!HAS_BROWSER)('from the printed link to a paid answer, in a brow
     expect(file.suggestedFilename()).toMatch(/^entries-\d{4}-\d{2}\.csv$/)
   })
 
+  step('a key that was used leads to its requests, for whose it is and for an administrator', async () => {
+    const account = new URL(owner.page.url()).pathname
+    for (const { page, at } of [
+      { page: customer.page, at: '/keys' },
+      { page: owner.page, at: account },
+    ]) {
+      const link = page.getByRole('link', { name: /, requests of laptop$/ })
+      // That it was used is noted some seconds later.
+      const isThere = async () => {
+        await page.goto(at)
+        await page.getByRole('cell', { name: 'laptop' }).first().waitFor()
+        return { status: await link.count() }
+      }
+      await becomes(isThere, 1)
+      await link.click()
+      await page.getByRole('table', { name: 'Requests' }).getByRole('button').first().waitFor()
+      expect(await page.getByRole('combobox', { name: 'Key' }).inputValue()).toMatch(/^\d+$/)
+    }
+    await owner.page.goto(account)
+  })
+
   step('a revoked key stops', async () => {
     await customer.page.goto('/keys')
     await customer.page.getByRole('button', { name: 'Revoke laptop' }).click()

@@ -20,6 +20,8 @@ interface KeyActs {
 
 interface KeyTableProps {
   list: CursorList<Key>
+  /** The address of a log, to which the id of a key is added. */
+  requestsAt: string
   /** What is searched for: a part of the name, or how the key begins. */
   typed: string
   onTyped(text: string): void
@@ -30,7 +32,7 @@ interface KeyTableProps {
 }
 
 /** Keys, which can be searched. */
-export function KeyTable({ list, typed, onTyped, acts, empty }: KeyTableProps) {
+export function KeyTable({ list, requestsAt, typed, onTyped, acts, empty }: KeyTableProps) {
   return (
     <>
       <search class="filters" aria-label="Filter keys">
@@ -46,7 +48,7 @@ export function KeyTable({ list, typed, onTyped, acts, empty }: KeyTableProps) {
       <ListTable
         label="Keys"
         list={list}
-        columns={columnsOf(acts)}
+        columns={columnsOf(requestsAt, acts)}
         empty={
           empty ?? (
             <Empty title="No key matches">Search for a part of the name, or for how the key begins.</Empty>
@@ -57,7 +59,7 @@ export function KeyTable({ list, typed, onTyped, acts, empty }: KeyTableProps) {
   )
 }
 
-function columnsOf(acts: KeyActs | undefined): Column<Key>[] {
+function columnsOf(requestsAt: string, acts: KeyActs | undefined): Column<Key>[] {
   return [
     {
       label: 'Name',
@@ -97,7 +99,15 @@ function columnsOf(acts: KeyActs | undefined): Column<Key>[] {
     {
       label: 'Last used',
       kind: 'nowrap',
-      cell: key => <When iso={key.last_used_at} style="since" />,
+      cell: key =>
+        key.last_used_at === null ? (
+          <When iso={null} />
+        ) : (
+          <a class="alone" href={`${requestsAt}${key.id}`}>
+            <When iso={key.last_used_at} style="since" />
+            <span class="unseen">, requests of {key.label}</span>
+          </a>
+        ),
     },
     {
       label: 'Expires',

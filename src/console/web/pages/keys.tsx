@@ -35,6 +35,7 @@ export function KeysPage() {
     >
       <KeyTable
         list={keys}
+        requestsAt="/requests?key="
         typed={address.search}
         onTyped={text => change({ search: text })}
         acts={{ change: 'Edit', onChange: setEditing, onRevoke: setRevoking }}

@@ -30,6 +30,7 @@ export function AccountKeys({ id, mayAdminister }: { id: number; mayAdminister: 
       <h2 id="keys-title">Keys</h2>
       <KeyTable
         list={keys}
+        requestsAt={`/admin/traffic?account=${id}&key=`}
         typed={address.keys}
         onTyped={text => change({ keys: text })}
         acts={mayAdminister ? { change: 'Limit', onChange: setLimiting, onRevoke: setRevoking } : undefined}
