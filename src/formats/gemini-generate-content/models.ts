@@ -89,7 +89,7 @@ const MODELS: readonly (readonly [RegExp, ModelTraits])[] = [
   [/gemini-.*image/, { ...IMAGES_3, thinking: { type: 'level', levels: ['MINIMAL', 'HIGH'] } }],
   [/gemini-3-pro/, { ...GEMINI_3, thinking: { type: 'level', levels: ['LOW', 'HIGH'] } }],
   [
-    /gemini-(?:.*pro|3\.(?:[7-9]|\d\d)-flash(?!-lite)|[4-9]|\d\d)/,
+    /gemini-(?:.*pro|3\.(?:[7-9]|\d\d)-flash(?!-lite)|flash-latest|[4-9]|\d\d)/,
     { ...GEMINI_3, thinking: { type: 'level', levels: ['LOW', 'MEDIUM', 'HIGH'] } },
   ],
   [/gemini/, GEMINI_3],

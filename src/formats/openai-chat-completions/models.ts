@@ -22,7 +22,7 @@ const REASONING_REFUSES: readonly RequestField[] = [
   ...(['logprobs', 'logitBias', 'stop'] as const),
 ]
 const O_SERIES_REFUSES: readonly RequestField[] = ['verbosity', 'parallelToolCalls']
-const OLDER_REFUSES: readonly RequestField[] = ['reasoning', 'verbosity']
+const CHATS_REFUSE: readonly RequestField[] = ['reasoning', 'verbosity']
 const SEARCH_REFUSES: readonly RequestField[] = [
   ...(['temperature', 'topP', 'presencePenalty', 'frequencyPenalty', 'seed', 'candidates'] as const),
 ]
@@ -44,7 +44,7 @@ function traitsOf(model: string): ModelTraits {
     refuses: new Set([
       ...(isReasoning ? REASONING_REFUSES : []),
       ...(isOSeries ? O_SERIES_REFUSES : []),
-      ...(isOlder ? OLDER_REFUSES : []),
+      ...(isOlder || (isNewer && !isReasoning) ? CHATS_REFUSE : []),
       ...(isOlder && name.includes('-search') ? SEARCH_REFUSES : []),
     ]),
     efforts: isReasoning ? effortsOf(name, version) : name.startsWith('gpt-oss') ? OPEN_EFFORTS : undefined,

@@ -430,6 +430,7 @@ describe('configuration', () => {
     ['gemini-3.6-flash', { effort: 'minimal' }, { thinkingLevel: 'MINIMAL' }],
     ['gemini-3.7-flash', { effort: 'minimal' }, { thinkingLevel: 'LOW' }],
     ['gemini-3.8-flash', { effort: 'none' }, { thinkingLevel: 'LOW' }],
+    ['gemini-flash-latest', { effort: 'minimal' }, { thinkingLevel: 'LOW' }],
     ['gemini-3.8-flash-lite', { effort: 'minimal' }, { thinkingLevel: 'MINIMAL' }],
     ['gemma-4-31b-it', { effort: 'minimal' }, { thinkingLevel: 'MINIMAL' }],
     ['gemma-4-31b-it', { effort: 'low' }, { thinkingLevel: 'HIGH' }],

@@ -96,6 +96,13 @@ describe('by the name of the model', () => {
     expect(encode(request, 'gpt-4.1').losses).toEqual([])
   })
 
+  test.each(['gpt-5-chat-latest', 'gpt-5.2-chat-latest'])('%s is not told how hard to think', model => {
+    const reasoning = { effort: 'high', budgetTokens: undefined, summary: undefined } as const
+    const { body, losses } = encode(requestOf({ reasoning, verbosity: 'low' }), model)
+    expect(Object.keys(body)).toEqual(['model', 'messages'])
+    expect(losses.map(({ field }) => field)).toEqual(['reasoning', 'verbosity'])
+  })
+
   test('reasoning models have stop sequences cut by the gateway', () => {
     const { body, emulate, losses } = encode(requestOf({ stop: ['END'] }), 'o4-mini')
     expect([body['stop'], emulate.stop, losses]).toEqual([undefined, ['END'], []])

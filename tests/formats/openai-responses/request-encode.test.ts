@@ -354,6 +354,8 @@ describe('limits and sampling', () => {
     ['gpt-5-mini', 'none', 'minimal'],
     ['gpt-5-codex', 'minimal', 'low'],
     ['gpt-5-pro', 'low', 'high'],
+    ['gpt-5.4-pro', 'low', 'medium'],
+    ['gpt-5.5-pro-2026-04-23', 'max', 'xhigh'],
     ['gpt-5.1-codex-max', 'xhigh', 'xhigh'],
     ['o3', 'max', 'high'],
     ['gpt-5.5', 'max', 'xhigh'],
