@@ -72,7 +72,8 @@ export interface JsonSchemaOutput {
   name: string | undefined
   description: string | undefined
   schema: JsonObject
-  strict: boolean | undefined
+  /** Whether the model must be held to the schema; `always` where the caller's format does that unasked. */
+  strict: boolean | 'always' | undefined
 }
 
 /**
