@@ -37,7 +37,7 @@ export function createUpstreamClient(options: ClientOptions): UpstreamClient {
   const headersOf = new AttemptHeaders()
   return async request => {
     const { attempt, call } = request
-    const channel = resolveSimulator(request.channel, simulatorUrl)
+    const channel = resolveSimulator(request.channel, simulatorUrl, attempt.signal)
     const deadline = deadlines.after(channel.timeouts.firstByteMs, () => attempt.abort(timeoutError(channel)))
     const url = endpointUrl(channel, call)
     let stopWatch: (() => void) | undefined
@@ -126,8 +126,14 @@ function watchConnection(
   }
 }
 
-function resolveSimulator(channel: Channel, simulatorUrl: () => string): Channel {
-  return channel.baseUrl === SIMULATOR ? { ...channel, baseUrl: simulatorUrl(), allowPrivate: true } : channel
+/** It listens from its first use on, for which there may be no file left. */
+function resolveSimulator(channel: Channel, simulatorUrl: () => string, signal: AbortSignal): Channel {
+  if (channel.baseUrl !== SIMULATOR) return channel
+  try {
+    return { ...channel, baseUrl: simulatorUrl(), allowPrivate: true }
+  } catch (error) {
+    throw connectionError(error, signal, channel)
+  }
 }
 
 /** What the work gives, or the reason of an abort if that is sooner: looking up a name cannot be cancelled. */

@@ -11,9 +11,9 @@ const upstream = fileUpstream(() => new Response('{}'))
 
 const TIMEOUTS = { connectMs: 10_000, firstByteMs: 10_000, idleMs: 10_000 }
 
-function clientOf(lookup: Lookup) {
+function clientOf(lookup: Lookup, simulatorUrl = () => upstream.url) {
   const guard = createAddressGuard({ clock: systemClock, lookup })
-  const client = createUpstreamClient({ clock: systemClock, guard, simulatorUrl: () => upstream.url })
+  const client = createUpstreamClient({ clock: systemClock, guard, simulatorUrl })
   return (channel: Partial<Channel>, attempt = new AbortController()) =>
     client({
       channel: channelOf(1, { timeouts: TIMEOUTS, ...channel }),
@@ -73,14 +73,20 @@ describe('where a channel may go', () => {
   })
 })
 
-test('a socket that this process may not open is no fault of the upstream', async () => {
-  const full: Lookup = async () => {
+describe('a socket that this process may not open is no fault', () => {
+  const full = () => {
     throw Object.assign(new Error('too many open files'), { code: 'EMFILE' })
   }
-  await expect(send({ baseUrl: 'http://vendor.example' }, full)).rejects.toMatchObject({
-    kind: 'overloaded',
-    status: 503,
-    retry: 'never',
+  const overloaded = { kind: 'overloaded', status: 503, retry: 'never' }
+
+  test('of the upstream', async () => {
+    const sent = send({ baseUrl: 'http://vendor.example' }, async () => full())
+    await expect(sent).rejects.toMatchObject(overloaded)
+  })
+
+  test('of the simulator, which opens one when it is first used', async () => {
+    const sent = clientOf(async () => [], full)({ baseUrl: 'simulator:' })
+    await expect(sent).rejects.toMatchObject(overloaded)
   })
 })
 
