@@ -26,7 +26,7 @@ export interface Settings {
   readonly ops: ListenAddress
   /** Postgres; undefined is the embedded one in `dataDir`. */
   readonly databaseUrl: string | undefined
-  /** Redis, one address or a comma list of cluster nodes; undefined counts limits in this process. */
+  /** Redis: one address, a comma list of cluster nodes, or sentinels; undefined counts limits in this process. */
   readonly redisUrl: string | undefined
   /** State of the embedded default. */
   readonly dataDir: string
@@ -88,7 +88,7 @@ export function readSettings(env: Environment, terminal = false): Settings {
     redisUrl: read.address(
       'REDIS_URL',
       areRedisAddresses,
-      'a redis:// or rediss:// address, or those of a cluster, which has no other database than 0',
+      'a redis:// or rediss:// address, those of a cluster, which has no other database than 0, or redis+sentinel://HOST,HOST/NAME',
     ),
     dataDir: read.text('DATA_DIR') ?? './data',
     configFile: read.text('TOLLGATE_CONFIG'),
@@ -168,8 +168,13 @@ function isPostgresAddress(value: string): boolean {
 /** As libpq has them. The client takes any other word for `verify-full`, which is not what somebody meant. */
 const SSL_MODES: readonly string[] = ['disable', 'allow', 'prefer', 'require', 'verify-ca', 'verify-full']
 
-/** One address, whose path is the number of a database, or those of a cluster's nodes, where there is only database 0. */
+/**
+ * One address, whose path is the number of a database, or those of a cluster's nodes, where there is only database 0, or
+ * sentinels and what they call the servers that they watch.
+ */
 function areRedisAddresses(value: string): boolean {
+  const [, head = '', hosts] = SENTINELS.exec(value) ?? []
+  if (hosts !== undefined) return hosts.split(',').every(host => isUri(`${head}${host}`))
   const addresses = value.split(',')
   const pattern = addresses.length === 1 ? REDIS_ADDRESS : CLUSTER_NODE
   return addresses.every(address => pattern.test(address) && isUri(address))
@@ -177,6 +182,7 @@ function areRedisAddresses(value: string): boolean {
 
 /** The client takes whatever else is a path for database 0. */
 const REDIS_ADDRESS = /^rediss?:\/\/[^\s/?#]+(?:\/\d*)?(?:[?#]\S*)?$/
+const SENTINELS = /^(rediss?\+sentinel:\/\/(?:[^\s/?#@]*@)?)([^\s/?#@]+)\/[^\s/?#]+(?:\/\d+)?$/
 const CLUSTER_NODE = /^rediss?:\/\/[^\s/?#]+(?:\/0?)?(?:[?#]\S*)?$/
 
 /** As a browser names it: without a path, and of an app's own scheme, too (`app://obsidian.md`). */

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { Cluster, Redis, type RedisOptions } from 'ioredis'
 import { codeOf } from '@/errors/code.ts'
+import { sentinelsOf } from './sentinel.ts'
 
 /** A Lua script and the name by which Redis remembers it. */
 export interface RedisScript {
@@ -49,23 +50,29 @@ export function redisScript(source: string): RedisScript {
   return { source, sha: createHash('sha1').update(source).digest('hex') }
 }
 
-/** Opens `redis://` or `rediss://`; a comma list of addresses is a cluster's start nodes. */
+/**
+ * Opens `redis://` or `rediss://`; a comma list of addresses is a cluster's start nodes. Of `redis+sentinel://` and
+ * `rediss+sentinel://` the hosts are sentinels, who are asked for the primary at each connection.
+ */
 export function openRedis(url: string, options: RedisConnectOptions = {}): RedisConnection {
   const timeoutMs = options.commandTimeoutMs ?? COMMAND_TIMEOUT_MS
-  const client = createClient(url.split(','), Math.max(SOCKET_TIMEOUT_MS, timeoutMs))
-  let lastFailure = url.startsWith('rediss:') ? withoutTls('no connection yet') : undefined
+  const client = createClient(url, Math.max(SOCKET_TIMEOUT_MS, timeoutMs))
+  let lastFailure = asksForTls(url) ? withoutTls('no connection yet') : undefined
   const failure = () => (client.status === 'ready' ? undefined : lastFailure)
   let isTold = false
   client.on('connecting', () => {
     isTold = false
   })
-  // Without a listener of its own ioredis prints every failed attempt to connect.
-  client.on('error', (error: Error) => {
+  const tell = (error: Error) => {
     // What else is said of a connection follows from the first.
     if (!isTold) lastFailure = explained(error, url)
     isTold = true
     options.onError?.(error)
-  })
+  }
+  // Without a listener of its own ioredis prints every failed attempt to connect.
+  client.on('error', tell)
+  // Of a name that it does not know, or a password.
+  client.on('sentinelError', tell)
   return {
     run: (script, keys, args) => withTimeout(evaluate(client, script, keys, args, failure), timeoutMs),
     ping: () =>
@@ -81,7 +88,11 @@ export function openRedis(url: string, options: RedisConnectOptions = {}): Redis
 
 /** A server without TLS takes its greeting for the beginning of something longer, and is silent. */
 function explained(error: Error, url: string): Error {
-  return url.startsWith('rediss:') && codeOf(error) === 'ETIMEDOUT' ? withoutTls(error.message) : error
+  return asksForTls(url) && codeOf(error) === 'ETIMEDOUT' ? withoutTls(error.message) : error
+}
+
+function asksForTls(url: string): boolean {
+  return url.startsWith('rediss')
 }
 
 function withoutTls(message: string): Error {
@@ -101,22 +112,23 @@ const CLIENT_OPTIONS = {
 
 const retryDelayMs = (times: number): number => Math.min(times * 50, 500)
 
-/** One address is a server; several are a cluster. */
-export function createClient(
-  urls: readonly string[],
-  socketTimeout: number = SOCKET_TIMEOUT_MS,
-): Redis | Cluster {
-  const [first = ''] = urls
+/** One address is a server, or leads to one by way of sentinels; several are a cluster. */
+export function createClient(url: string, socketTimeout: number = SOCKET_TIMEOUT_MS): Redis | Cluster {
   const options = { ...CLIENT_OPTIONS, socketTimeout }
+  const ofOne = { ...options, enableOfflineQueue: false, retryStrategy: retryDelayMs }
+  const sentinels = sentinelsOf(url)
+  if (sentinels !== undefined) return new Redis({ ...ofOne, ...sentinels })
+  const urls = url.split(',')
+  const [first = ''] = urls
   if (urls.length === 1) {
-    const client = new Redis(first, { ...options, enableOfflineQueue: false, retryStrategy: retryDelayMs })
+    const client = new Redis(first, ofOne)
     // It has no such database, or not for us: by itself ioredis goes on in the first one.
     client.on('error', (error: Error & { command?: { name: string } }) => {
       if (error.command?.name === 'select') client.disconnect(true)
     })
     return client
   }
-  return new Cluster([...urls], {
+  return new Cluster(urls, {
     enableOfflineQueue: false,
     clusterRetryStrategy: retryDelayMs,
     slotsRefreshTimeout: CONNECT_TIMEOUT_MS,

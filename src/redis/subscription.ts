@@ -17,7 +17,7 @@ interface Subscription {
 /** Opens a connection of its own, since a connection that listens can do nothing else. */
 export function openSubscription(url: string, topic: string, options: SubscriptionOptions): Subscription {
   const { onMessage, onError = () => {} } = options
-  const client = createClient(url.split(','))
+  const client = createClient(url)
   const { promise, resolve } = Promise.withResolvers<void>()
   client.on('error', onError)
   client.on('message', (_topic: string, message: string) => onMessage(message))

@@ -83,6 +83,10 @@ describe('a good value is read', () => {
       { DATABASE_URL: 'postgres://u:p@%2Frun%2Fpostgresql/x', TOLLGATE_SECRET: SECRET },
       { databaseUrl: 'postgres://u:p@%2Frun%2Fpostgresql/x' },
     ],
+    [
+      { REDIS_URL: 'rediss+sentinel://:p%40ss@one,[::1]:26380/main/2' },
+      { redisUrl: 'rediss+sentinel://:p%40ss@one,[::1]:26380/main/2' },
+    ],
     [{ REDIS_URL: 'redis://a:1,redis://[::1]:2/0' }, { redisUrl: 'redis://a:1,redis://[::1]:2/0' }],
     [{ WORKERS: '4', REDIS_URL: 'redis://cache' }, { workers: 4 }],
     [{ TOLLGATE_SECRET: 'ü'.repeat(16) }, { secret: 'ü'.repeat(16) }],
@@ -127,15 +131,15 @@ describe('a wrong value is one line: the variable, what it was, what it may be',
     [{ OPS_PORT: 'x' }, 'OPS_PORT is "x" but must be a whole number from 0 to 65535'],
     [
       { REDIS_URL: 'http://cache' },
-      'REDIS_URL is "http://cache" but must be a redis:// or rediss:// address, or those of a cluster, which has no other database than 0',
+      'REDIS_URL is "http://cache" but must be a redis:// or rediss:// address, those of a cluster, which has no other database than 0, or redis+sentinel://HOST,HOST/NAME',
     ],
     [
       { REDIS_URL: 'redis://cache:99999' },
-      'REDIS_URL is not an address (19 characters) but must be a redis:// or rediss:// address, or those of a cluster, which has no other database than 0',
+      'REDIS_URL is not an address (19 characters) but must be a redis:// or rediss:// address, those of a cluster, which has no other database than 0, or redis+sentinel://HOST,HOST/NAME',
     ],
     [
       { REDIS_URL: 'redis://one,two:6379' },
-      'REDIS_URL is "redis://one,two:6379" but must be a redis:// or rediss:// address, or those of a cluster, which has no other database than 0',
+      'REDIS_URL is "redis://one,two:6379" but must be a redis:// or rediss:// address, those of a cluster, which has no other database than 0, or redis+sentinel://HOST,HOST/NAME',
     ],
     [
       { DATABASE_URL: 'postgres://db:99999/x', TOLLGATE_SECRET: SECRET },
@@ -169,11 +173,15 @@ describe('a wrong value is one line: the variable, what it was, what it may be',
     ],
     [
       { REDIS_URL: 'redis://one/3,redis://two/3' },
-      'REDIS_URL is "redis://one/3,redis://two/3" but must be a redis:// or rediss:// address, or those of a cluster, which has no other database than 0',
+      'REDIS_URL is "redis://one/3,redis://two/3" but must be a redis:// or rediss:// address, those of a cluster, which has no other database than 0, or redis+sentinel://HOST,HOST/NAME',
+    ],
+    [
+      { REDIS_URL: 'redis+sentinel://one,two' },
+      'REDIS_URL is "redis+sentinel://one,two" but must be a redis:// or rediss:// address, those of a cluster, which has no other database than 0, or redis+sentinel://HOST,HOST/NAME',
     ],
     [
       { REDIS_URL: 'redis://cache/main' },
-      'REDIS_URL is "redis://cache/main" but must be a redis:// or rediss:// address, or those of a cluster, which has no other database than 0',
+      'REDIS_URL is "redis://cache/main" but must be a redis:// or rediss:// address, those of a cluster, which has no other database than 0, or redis+sentinel://HOST,HOST/NAME',
     ],
     [
       { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://otel:4318 ' },

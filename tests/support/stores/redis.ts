@@ -116,7 +116,7 @@ async function drain(output: { read(): Promise<{ done: boolean }> }): Promise<vo
 }
 
 /** Below the ports that the system hands out by itself, so that nobody gets it before the server does or while that is down. */
-async function freePort(): Promise<number> {
+export async function freePort(): Promise<number> {
   for (;;) {
     const port = 15_000 + Math.floor(Math.random() * 15_000)
     if (await isFree(port)) return port
