@@ -268,6 +268,7 @@ test.each([
   expect(error).toBeInstanceOf(GatewayError)
   expect(error.retryAfterMs).toBe(retryAfterMs)
   expect(error.details).toEqual({ affordable_max_tokens: 10 ** 9 })
+  expect(error.message).toEndWith(`it starts anew at ${new Date(resetsMs).toISOString()}`)
 })
 
 test.each([

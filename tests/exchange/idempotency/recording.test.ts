@@ -66,6 +66,28 @@ test('what has gathered is the end of an answer, beside which no stretch is writ
   expect(ends.map(({ last }) => last && box.open(last.content))).toEqual(['said'])
 })
 
+test('an answer of which more than a megabyte waits flows no faster than it is written', async () => {
+  const { appends, recording } = setUp()
+  const add = () => recording.add(STRETCH)
+  for (let stretches = 0; stretches <= 16; stretches += 1) expect(add()).toBeUndefined()
+  const written = add()
+  expect(written).toBeInstanceOf(Promise)
+  appends[0]?.answer.resolve()
+  await written
+  expect(appends.map(({ chunk }) => box.openBytes(chunk.content).length / STRETCH.length)).toEqual([1, 17])
+  expect(add()).toBeUndefined()
+})
+
+test('what has gathered in half a second is written, for those who read along', () => {
+  const { clock, appends, recording } = setUp()
+  recording.add(Buffer.from('sa'))
+  clock.advance(499)
+  recording.add(Buffer.from('id'))
+  expect(appends).toEqual([])
+  clock.advance(1)
+  expect(appends.map(({ chunk }) => box.open(chunk.content))).toEqual(['said'])
+})
+
 test.each([0, 1])('an answer whose stretch %p could not be written is not given again', async failing => {
   const { appends, ends, recording } = setUp()
   recording.add(STRETCH)

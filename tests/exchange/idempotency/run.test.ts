@@ -10,15 +10,15 @@ import { createLog } from '@/telemetry/log.ts'
 function setUp() {
   const clock = manualClock()
   const ends: RunEnd[] = []
-  const store: Pick<RunStore, 'begin' | 'end'> = {
+  const store: Pick<RunStore, 'begin' | 'append' | 'end'> = {
     begin: async () => undefined,
+    append: async () => undefined,
     end: async (_, end) => {
       ends.push(end)
     },
   }
   const run = new IdempotentRun({
     id: 'run',
-    // A short answer is written with its end.
     store: store as RunStore,
     box,
     clock,
@@ -58,6 +58,42 @@ test('an answer that begins to flow after its caller left is fetched and kept al
   await until(() => ends.length > 0)
   expect(ends).toMatchObject([{ state: 'complete', last: { ending: 'closed' } }])
   expect(run.isLingering).toBe(false)
+})
+
+test('an answer that is too large to be kept is fetched no further for a caller who left', async () => {
+  const { clock, ends, run } = setUp()
+  const record = openRecord('run', 'chat', clock)
+  record.streamed = true
+  run.observe(record)
+  let megabytes = 0
+  const body = new ReadableStream<Uint8Array>({
+    start: controller =>
+      run.signal.addEventListener('abort', () => controller.error(run.signal.reason), { once: true }),
+    pull(controller) {
+      megabytes += 1
+      controller.enqueue(new Uint8Array(2 ** 20))
+      if (megabytes === 50) controller.close()
+    },
+  })
+  run.leave()
+  await run.answer(new Response(body))
+  await until(() => ends.length > 0)
+  expect(megabytes).toBeWithin(17, 20)
+  expect(ends).toMatchObject([{ state: 'failed' }])
+})
+
+test('an answer whose exchange does not say in time how it ended is not given again', async () => {
+  const { clock, ends, run } = setUp()
+  const record = openRecord('run', 'chat', clock)
+  record.streamed = true
+  record.endState = 'complete'
+  run.observe(record)
+  const read = (await run.answer(new Response('said'))).text()
+  await until(() => {
+    clock.advance(1000)
+    return ends.length > 0
+  })
+  expect([await read, ends.map(({ state }) => state)]).toEqual(['said', ['failed']])
 })
 
 test('how limits stood, and when that was, is no part of the answer that is given again', async () => {
