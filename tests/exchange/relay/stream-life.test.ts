@@ -250,6 +250,7 @@ describe('an upstream that is silent', () => {
     expect(await stream.toEnd()).toBe('clean')
     expect(stream.text).toContain('event: error')
     expect(stream.text).toContain('no such thing (request id: ')
+    await until(async () => (await gateway.lastExchange())['error_code'] === 'upstream_rejected')
   })
 
   test('only by a clock that is set on by an hour: the stream goes on', async () => {
