@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'bun:test'
+import { describe, expect, spyOn, test } from 'bun:test'
 import { openPayer } from '#tests/support/gateway/payer.ts'
 import { scriptedGateway } from '#tests/support/gateway/scripted-gateway.ts'
 import { least, msOf } from '#tests/support/least.ts'
@@ -282,6 +282,16 @@ describe('every way a request can end has one rule of what it costs', () => {
       fed.write(DELTA + FINISH + USAGE + DONE)
     })
     expect(result).toMatchObject({ usage_source: 'reported', output_text: 50n, chargedNano: reported })
+  })
+
+  test('its end reaches the caller: by then its charge is noted, for whoever goes on if this process dies', async () => {
+    const noted = spyOn(gateway.server.gateway.ledger, 'note')
+    upstream.answer = () => eventStream(DELTA + FINISH + USAGE + DONE)
+    await settled(async () => {
+      await (await post(body('chat/echo', true))).text()
+      expect(noted.mock.calls).toMatchObject([[{ costNano: reported }]])
+    })
+    noted.mockRestore()
   })
 
   test('the caller leaves before any output: nothing', async () => {
