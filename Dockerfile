@@ -24,6 +24,7 @@ RUN printf '#!/bin/sh\nexec bun /app/src/main.ts "$@"\n' > /usr/local/bin/tollga
   && chmod 755 /usr/local/bin/tollgate
 ENV NODE_ENV=production \
     BUN_CONFIG_MAX_HTTP_REQUESTS=65535 \
+    BUN_CONFIG_DNS_TIME_TO_LIVE_SECONDS=1 \
     BUN_JSC_useWarmUpMarkedBlocks=0 \
     MIMALLOC_PURGE_DELAY=500 \
     MIMALLOC_PURGE_HOLES_MIN_INTERVAL=500 \

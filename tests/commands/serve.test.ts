@@ -187,6 +187,7 @@ test('begins with what the runtime reads at its start, where the operator says n
   const environment = (await Bun.file(`/proc/${server.pid}/environ`).text()).split('\0')
   await server.close()
   expect(environment.filter(line => /^(BUN_|MIMALLOC_)/.test(line)).toSorted()).toEqual([
+    'BUN_CONFIG_DNS_TIME_TO_LIVE_SECONDS=1',
     'BUN_CONFIG_MAX_HTTP_REQUESTS=65535',
     'BUN_JSC_useWarmUpMarkedBlocks=0',
     'MIMALLOC_PURGE_DELAY=700',

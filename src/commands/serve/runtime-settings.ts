@@ -6,6 +6,11 @@ export const RUNTIME_SETTINGS: Readonly<Record<string, string>> = {
   /** Fetch runs 256 requests at once unless it is told otherwise: there is to be room for as many as there are callers. */
   BUN_CONFIG_MAX_HTTP_REQUESTS: '65535',
   /**
+   * For how many seconds fetch goes by what a name meant, also where nothing answers there any more. By itself Bun does for
+   * 30, in which a private upstream that has moved is away. Names on other networks are looked up by the address guard.
+   */
+  BUN_CONFIG_DNS_TIME_TO_LIVE_SECONDS: '1',
+  /**
    * For how many ms memory is free before the kernel gets it back: whole pages, and gaps within used ones. By itself Bun
    * waits 100 ms, and a gateway that is busy has to have all of it back at once, page fault by page fault, and a thread
    * that looks for gaps all the time: up to a tenth of a request's CPU. Two seconds save no more than half of one does,
