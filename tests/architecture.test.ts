@@ -69,6 +69,7 @@ const FORMAT_ROWS: readonly (readonly string[])[] = [
     'block-queue.ts',
     'effort.ts',
     'extensions.ts',
+    'fit-key.ts',
     'invalid.ts',
     'model-edit.ts',
     'one-piece.ts',
