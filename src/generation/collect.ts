@@ -113,6 +113,7 @@ export class Collector {
       if (open.candidate === index) parts.push(open.part)
     }
     return {
+      index,
       parts,
       finish: this.#finishes.get(index) ?? { reason: 'other', stopSequence: undefined, message: undefined },
       logprobs: this.#logprobs.get(index) ?? [],

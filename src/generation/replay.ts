@@ -11,7 +11,8 @@ export function replay(response: GenerationResponse): GenerationEvent[] {
     { type: 'start', id: response.id, model: response.model, serviceTier: response.serviceTier },
   ]
   let block = 0
-  for (const [candidate, answer] of response.candidates.entries()) {
+  for (const answer of response.candidates) {
+    const { index: candidate } = answer
     const lastText = answer.parts.findLast(part => part.type === 'text')
     const logprobs: GenerationEvent[] =
       answer.logprobs.length === 0 ? [] : [{ type: 'logprobs', candidate, content: answer.logprobs }]
@@ -24,8 +25,8 @@ export function replay(response: GenerationResponse): GenerationEvent[] {
     }
     if (lastText === undefined) events.push(...logprobs)
   }
-  for (const [candidate, answer] of response.candidates.entries()) {
-    events.push({ type: 'finish', candidate, finish: answer.finish })
+  for (const { index: candidate, finish } of response.candidates) {
+    events.push({ type: 'finish', candidate, finish })
   }
   if (response.usage !== undefined) events.push({ type: 'usage', usage: response.usage })
   return events

@@ -42,6 +42,8 @@ export interface Finish {
 
 /** One answer; formats with `n` or `candidateCount` can give several. */
 export interface Candidate {
+  /** Its number as the upstream gave it: one of those before it may be missing. */
+  index: number
   parts: readonly Part[]
   finish: Finish
   /** Token log probabilities in OpenAI's shape (`{token, logprob, bytes, top_logprobs}`); empty when not given. */

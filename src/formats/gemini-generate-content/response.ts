@@ -72,9 +72,7 @@ export function encodeResponse(response: GenerationResponse, context: ReplyConte
   )
   const reply: WireResponse = {
     candidates:
-      blocked === undefined
-        ? response.candidates.map((one, index) => encodeCandidate(one, index, context))
-        : undefined,
+      blocked === undefined ? response.candidates.map(one => encodeCandidate(one, context)) : undefined,
     promptFeedback:
       blocked === undefined ? undefined : { blockReason: encodeBlockReason(blocked.finish.message) },
     usageMetadata:
@@ -85,7 +83,7 @@ export function encodeResponse(response: GenerationResponse, context: ReplyConte
   return present(reply)
 }
 
-function encodeCandidate(candidate: Candidate, index: number, context: ReplyContext): WireCandidate {
+function encodeCandidate(candidate: Candidate, context: ReplyContext): WireCandidate {
   const { parts, cited, malformed } = encodeParts(candidate.parts, showsThoughts(context))
   const reason = encodeFinishReason(
     malformed && candidate.finish.reason !== 'length' ? 'malformed-tool-call' : candidate.finish.reason,
@@ -94,7 +92,7 @@ function encodeCandidate(candidate: Candidate, index: number, context: ReplyCont
   return present({
     content: parts.length === 0 ? undefined : { parts, role: 'model' },
     finishReason: reason,
-    index,
+    index: candidate.index,
     finishMessage: candidate.finish.message,
     groundingMetadata: encodeGrounding(cited),
     logprobsResult: encodeLogprobs(candidate.logprobs),

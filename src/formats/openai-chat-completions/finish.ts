@@ -69,6 +69,12 @@ const WRITTEN = {
   other: 'stop',
 } as const satisfies Record<StopReason, FinishReason>
 
+/** The largest `n` that OpenAI takes. */
+export const MOST_CHOICES = 128
+
+/** How a choice ends that the upstream skipped: whoever takes places for numbers needs one of those behind it. */
+export const SKIPPED: Finish = { reason: 'other', stopSequence: undefined, message: undefined }
+
 /** Reads a choice's finish. Undefined and empty reasons are those of a stream that ended by its mark alone. */
 export function decodeFinish(choice: JsonObject | undefined, facts: Omit<AnswerFacts, 'usable'>): Finish {
   const said = asString(choice?.['finish_reason']) ?? ''

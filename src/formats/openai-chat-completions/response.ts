@@ -8,7 +8,7 @@ import type { Candidate, GenerationResponse } from '@/generation/response.ts'
 import type { Usage } from '@/generation/usage.ts'
 import { asObject, asString, isJsonObject, type JsonObject, parseObject, present } from '@/json/json.ts'
 import { encodeAnnotation } from './citations.ts'
-import { decodeBreak, encodeFinish } from './finish.ts'
+import { decodeBreak, encodeFinish, MOST_CHOICES, SKIPPED } from './finish.ts'
 import {
   audioEntry,
   hidesReasoning,
@@ -59,14 +59,25 @@ export function encodeResponse(response: GenerationResponse, context: ReplyConte
     object: 'chat.completion',
     created: context.createdAt,
     model: context.model,
-    choices: response.candidates.map((candidate, index) => encodeChoice(candidate, index, context)),
+    choices: inTheirPlaces(response.candidates).map(candidate => encodeChoice(candidate, context)),
     usage: response.usage && encodeUsage(response.usage),
     ...openaiTier(response.serviceTier),
   })
 }
 
-function encodeChoice(candidate: Candidate, index: number, context: ReplyContext): JsonObject {
-  const { logprobs, parts, finish } = candidate
+/** Clients take a choice's place for its number, so one that the upstream skipped has an empty place, as in a stream. */
+function inTheirPlaces(candidates: readonly Candidate[]): Candidate[] {
+  const placed: Candidate[] = []
+  for (const candidate of candidates) {
+    for (let index = placed.length; index < Math.min(candidate.index, MOST_CHOICES); index += 1)
+      placed.push({ index, parts: [], finish: SKIPPED, logprobs: [] })
+    placed.push(candidate)
+  }
+  return placed
+}
+
+function encodeChoice(candidate: Candidate, context: ReplyContext): JsonObject {
+  const { index, logprobs, parts, finish } = candidate
   const calls = parts.filter(part => part.type === 'tool-call')
   const facts = {
     calls: calls.length > 0,

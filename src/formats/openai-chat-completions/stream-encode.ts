@@ -8,6 +8,7 @@ import type { Usage } from '@/generation/usage.ts'
 import { CandidateEncoder } from './candidate-encode.ts'
 import { ChunkWriter } from './chunk-writer.ts'
 import { encodeErrorEvent } from './error.ts'
+import { MOST_CHOICES, SKIPPED } from './finish.ts'
 import { wantsUsage } from './reply.ts'
 import { encodeUsage } from './usage.ts'
 
@@ -15,12 +16,6 @@ import { encodeUsage } from './usage.ts'
 export function createStreamEncoder(context: ReplyContext): StreamEncoder {
   return new ChunkEncoder(context)
 }
-
-/** The largest `n` that OpenAI takes. */
-const MOST_CHOICES = 128
-
-/** How a choice ends of which the upstream says nothing, as in a whole answer. */
-const SKIPPED: Finish = { reason: 'other', stopSequence: undefined, message: undefined }
 
 class ChunkEncoder implements StreamEncoder {
   readonly #context: ReplyContext

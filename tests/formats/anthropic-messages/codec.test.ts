@@ -151,7 +151,7 @@ describe('whole answers', () => {
     fields: Partial<GenerationResponse> = {},
   ) {
     const finish = { reason: 'end', stopSequence: undefined, message: undefined } as const
-    const answer = { parts: [], finish, logprobs: [], ...candidate }
+    const answer = { index: 0, parts: [], finish, logprobs: [], ...candidate }
     const response = {
       id: 'x',
       model: 'y',

@@ -40,7 +40,8 @@ const part: fc.Arbitrary<Part> = fc.oneof(
 function response(parts: readonly Part[]): GenerationResponse {
   const finish = { reason: 'end', stopSequence: undefined, message: undefined } as const
   const usage = { ...NO_USAGE, inputUncached: 3, outputText: 5 }
-  return { id: 'x', model: 'm', candidates: [{ parts, finish, logprobs: [] }], usage, serviceTier: undefined }
+  const candidates = [{ index: 0, parts, finish, logprobs: [] }]
+  return { id: 'x', model: 'm', candidates, usage, serviceTier: undefined }
 }
 
 /** The same answer with the events of its blocks shuffled into one another, each block in its own order. */

@@ -77,6 +77,7 @@ const ANSWER: GenerationResponse = {
   model: undefined,
   candidates: [
     {
+      index: 0,
       parts: [textPart('Let me look.'), call('c', { name: 'weather', input: '{"city":"Paris"}' })],
       finish: { reason: 'tool-calls', stopSequence: undefined, message: undefined },
       logprobs: [],

@@ -21,7 +21,7 @@ const HIDDEN = generationRequest({ reasoning: undefined })
 
 function response(parts: Part[]): GenerationResponse {
   const finish = { reason: 'tool-calls', stopSequence: undefined, message: undefined } as const
-  const candidates = [{ parts, finish, logprobs: [] }]
+  const candidates = [{ index: 0, parts, finish, logprobs: [] }]
   return { id: undefined, model: undefined, candidates, usage: undefined, serviceTier: undefined }
 }
 

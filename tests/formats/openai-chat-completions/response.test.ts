@@ -10,7 +10,7 @@ import { decodeContext, replyContext } from './fixtures.ts'
 const END: Finish = { reason: 'end', stopSequence: undefined, message: undefined }
 
 function answer(parts: readonly Part[], finish: Finish = END): GenerationResponse {
-  const candidates = [{ parts, finish, logprobs: [] }]
+  const candidates = [{ index: 0, parts, finish, logprobs: [] }]
   return { id: 'up', model: 'up', candidates, usage: undefined, serviceTier: undefined }
 }
 

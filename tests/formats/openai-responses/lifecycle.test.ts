@@ -54,7 +54,7 @@ function eventsOf(parts: readonly Part[], order: Iterator<number>, reason: StopR
     id: 'u',
     model: 'm',
     candidates: [
-      { parts: named, finish: { reason, stopSequence: undefined, message: undefined }, logprobs: [] },
+      { index: 0, parts: named, finish: { reason, stopSequence: undefined, message: undefined }, logprobs: [] },
     ],
     usage: undefined,
     serviceTier: undefined,

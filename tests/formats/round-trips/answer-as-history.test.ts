@@ -56,7 +56,7 @@ function answerOf(upstream: Format, { thought, text, calls }: Said): GenerationR
     parts.push(call(callId, { name, input, signature }))
   }
   const finish = { reason: 'tool-calls', stopSequence: undefined, message: undefined } as const
-  const candidates = [{ parts, finish, logprobs: [] }]
+  const candidates = [{ index: 0, parts, finish, logprobs: [] }]
   return { id: 'a', model: 'm', candidates, usage: undefined, serviceTier: undefined }
 }
 

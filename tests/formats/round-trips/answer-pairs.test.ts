@@ -81,7 +81,7 @@ const token = (text: string) => ({
   top_logprobs: [],
 })
 
-const candidate: fc.Arbitrary<Candidate> = fc
+const candidate: fc.Arbitrary<Omit<Candidate, 'index'>> = fc
   .record({
     parts,
     logprobs: some(fc.constantFrom(...['a', 'é', '🎈'].map(token)), 2),
@@ -97,6 +97,8 @@ const candidate: fc.Arbitrary<Candidate> = fc
 const answer: fc.Arbitrary<GenerationResponse> = fc
   .record({
     candidates: fc.array(candidate, { minLength: 1, maxLength: 2 }),
+    /** From one candidate's number to the next: an upstream may skip some. */
+    step: fc.constantFrom(1, 1, 2),
     counts: fc.record({
       inputUncached: fc.nat(9),
       cacheRead: fc.nat(9),
@@ -104,10 +106,10 @@ const answer: fc.Arbitrary<GenerationResponse> = fc
       reasoning: fc.nat(9),
     }),
   })
-  .map(({ candidates, counts }) => ({
+  .map(({ candidates, step, counts }) => ({
     id: 'a',
     model: 'm',
-    candidates,
+    candidates: candidates.map((one, position) => ({ index: position * step, ...one })),
     usage: { ...NO_USAGE, ...counts },
     serviceTier: undefined,
   }))
@@ -154,8 +156,9 @@ function heard(response: GenerationResponse) {
   const { candidates, ...rest } = said(response)
   return {
     ...rest,
-    candidates: candidates.map(candidate => ({
+    candidates: candidates.map((candidate, at) => ({
       ...candidate,
+      index: response.candidates[at]?.index,
       calls: candidate.calls.toSorted((a, b) => a.id.localeCompare(b.id)),
     })),
   }

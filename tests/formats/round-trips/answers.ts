@@ -34,7 +34,7 @@ export const answer: fc.Arbitrary<GenerationResponse> = fc
       each.type === 'tool-call' ? { ...each, callId: `call_${index}` } : each,
     )
     const finish = { reason, stopSequence: undefined, message: undefined } as const
-    const candidates = [{ parts: named, finish, logprobs: [] }]
+    const candidates = [{ index: 0, parts: named, finish, logprobs: [] }]
     return { id: 'a', model: 'm', candidates, usage, serviceTier: undefined }
   })
 
