@@ -133,8 +133,6 @@ export class ReplyWriter implements StreamMachine<GenerationEvent, string> {
       }
       case 'usage':
         this.#usage = event.usage
-        // Its usage alone follows the end of an answer, and an upstream may be slow to hang up.
-        if (this.#finish !== undefined) this.#complete(this.#finish, emit)
         return
       case 'finish':
         this.#finish = event.finish
@@ -157,8 +155,7 @@ export class ReplyWriter implements StreamMachine<GenerationEvent, string> {
   /** See StreamEncoder. */
   plainText(block: number): PlainWriter | undefined {
     const open = this.#blocks.get(block)
-    // A usage behind the finish ends the answer.
-    if (this.#ended || this.#finish !== undefined || this.#otherCandidates.has(block)) return undefined
+    if (this.#ended || this.#otherCandidates.has(block)) return undefined
     return open?.type === 'content' ? open.writer.plainText(open.part) : open?.writer.plainText()
   }
 

@@ -54,7 +54,12 @@ function eventsOf(parts: readonly Part[], order: Iterator<number>, reason: StopR
     id: 'u',
     model: 'm',
     candidates: [
-      { index: 0, parts: named, finish: { reason, stopSequence: undefined, message: undefined }, logprobs: [] },
+      {
+        index: 0,
+        parts: named,
+        finish: { reason, stopSequence: undefined, message: undefined },
+        logprobs: [],
+      },
     ],
     usage: undefined,
     serviceTier: undefined,
