@@ -1,7 +1,6 @@
 import type { Clock } from '@/clock/clock.ts'
 import { asGatewayError, GatewayError } from '@/errors/gateway-error.ts'
 import { LAST_WORDS_MS, stalled } from '@/exchange/attempt/answer-body.ts'
-import type { Meter } from '@/exchange/billing/meter.ts'
 import { clientClosed } from '@/exchange/interruption.ts'
 import { type CallerOutput, CallerStream, hasRoom, writeTo } from './caller-stream.ts'
 import { drain } from './drain.ts'
@@ -15,6 +14,9 @@ const MAX_HELD_BYTES = 4 * 1024 * 1024
 
 /** A caller who reads nothing for this long is taken to have left. */
 const READER_STALL_MS = 600_000
+
+/** Less than any answer that is over has said. */
+const NOTHING_SAID = -1
 
 /** What an outlet may write beside the bytes of answers. */
 export interface OutletOptions {
@@ -60,8 +62,8 @@ export class Outlet {
   #events: AnswerEvents | undefined
   /** When all that the answer costs was known. */
   #concludedAt: number | undefined
-  /** How many ends of candidates the last tick knew, and when the last of them came. */
-  #endings = 0
+  /** How much an answer that is over had said at the last tick, and when the last of that came. */
+  #said = NOTHING_SAID
   #endedAt = 0
   #isOpen = false
   /** When output of an attempt was let through; undefined: none was. */
@@ -137,7 +139,7 @@ export class Outlet {
   ): Promise<void> {
     this.#events = events
     this.#concludedAt = undefined
-    this.#endings = 0
+    this.#said = NOTHING_SAID
     this.#pipeline = pipeline
     this.#idleMs = idleMs
     this.#lastRead = this.#options.clock.elapsed()
@@ -254,23 +256,24 @@ export class Outlet {
     }
     if (keepalive !== undefined && this.#isOpen && now - this.#lastWrite >= KEEPALIVE_MS)
       this.#write(keepalive)
-    if (this.#pipeline?.meter.finished === true) this.#endFinished(this.#pipeline.meter, now)
-    else if (this.#pipeline !== undefined) this.#endSilent(this.#pipeline, now)
+    const pipeline = this.#pipeline
+    if (pipeline === undefined) return
+    if (pipeline.meter.finished || pipeline.ending !== undefined) this.#endOver(pipeline, now)
+    else if (now - this.#lastRead >= this.#idleMs) this.#cancel(stalled())
   }
 
-  /** Ends an answer of which nothing more comes. One that said why it ends lacks its last event, and no more. */
-  #endSilent({ ending }: Pipeline, now: number): void {
-    const patienceMs = ending === 'all' ? this.#lastWordsMs : this.#idleMs
-    if (now - this.#lastRead >= patienceMs) this.#cancel(ending === undefined ? stalled() : undefined)
-  }
-
-  /** Ends an answer that has come to its end, but whose connection stays open. Whatever still comes over it buys no time. */
-  #endFinished(meter: Meter, now: number): void {
-    if (meter.endings !== this.#endings) {
-      this.#endings = meter.endings
+  /**
+   * Ends an answer that has come to its end, or said why it ends, but whose connection stays open. Whatever still comes
+   * over it buys no time, unless it is more of the answer.
+   */
+  #endOver({ meter, ending }: Pipeline, now: number): void {
+    const said = meter.finished ? meter.endings : meter.estimatedOutput
+    if (said !== this.#said) {
+      this.#said = said
       this.#endedAt = this.#lastRead
     }
-    const patienceMs = meter.isConclusive ? this.#lastWordsMs : this.#idleMs
+    const isAll = meter.isConclusive || ending === 'all'
+    const patienceMs = isAll ? this.#lastWordsMs : this.#idleMs
     if (now - Math.max(this.#endedAt, this.#concludedAt ?? 0) >= patienceMs) this.#cancel()
   }
 

@@ -160,6 +160,31 @@ describe('an upstream that goes on behind the end of its answer', () => {
     expect(one.meter).toMatchObject({ finished: true, error: undefined })
   })
 
+  test.each([
+    ['its usage known', 5, USAGE],
+    ['no usage told', 60, ''],
+  ])('has as long where its last event does not come: %s', async (_, seconds, usage) => {
+    const clock = manualClock()
+    const one = await running(clock)
+    one.upstream.write(FINISH + usage)
+    await one.reader.read()
+    await goOn(one, clock, seconds - 1, ': working\n\n')
+    expect(one.ending.aborted).toBe(false)
+    await goOn(one, clock, 1, ': working\n\n')
+    expect(one.ending.aborted).toBe(true)
+    await one.ended
+    expect(one.meter).toMatchObject({ finished: true, error: undefined })
+  })
+
+  test('has all the time that it takes to say more', async () => {
+    const clock = manualClock()
+    const one = await running(clock)
+    await goOn(one, clock, 20, DELTA + FINISH + USAGE)
+    expect(one.ending.aborted).toBe(false)
+    one.upstream.close()
+    await one.ended
+  })
+
   test('has as long again from where its usage comes, and from each end of another candidate', async () => {
     const clock = manualClock()
     const one = await running(clock, 'gemini-generate-content', gemini({ text: 'one' }))
