@@ -21,7 +21,8 @@ export function formOf(bytes: Uint8Array): 'json' | 'events' | 'page' | undefine
   return OPENS_JSON.has(first) ? 'json' : 'events'
 }
 
-/** Whether the byte is one of a BOM's. */
-export function isOfBom(byte: number): boolean {
-  return BOM.has(byte)
+/** The first bytes of an answer without a BOM, or the rest of one: not all clients know it, and half of one nobody does. */
+export function withoutBom(bytes: Uint8Array): Uint8Array {
+  const start = bytes.findIndex(byte => !BOM.has(byte))
+  return start === 0 ? bytes : bytes.subarray(start)
 }

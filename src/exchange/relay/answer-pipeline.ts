@@ -2,7 +2,7 @@ import type { GatewayError } from '@/errors/gateway-error.ts'
 import { outlineOf } from '@/exchange/admission/body.ts'
 import type { Prompt } from '@/exchange/admission/prompt.ts'
 import { AnswerBytes, webPage } from '@/exchange/attempt/answer-body.ts'
-import { formOf, isOfBom } from '@/exchange/attempt/answer-form.ts'
+import { formOf, withoutBom } from '@/exchange/attempt/answer-form.ts'
 import type { Preparation } from '@/exchange/attempt/preparation.ts'
 import { Meter } from '@/exchange/billing/meter.ts'
 import { createArrayFramer } from '@/formats/gemini-generate-content/json-array.ts'
@@ -13,15 +13,11 @@ import { PassthroughPipeline } from './passthrough-pipeline.ts'
 import type { EmitBytes, Pipeline } from './pipeline.ts'
 import { eventsOfArray, eventsOfWhole, parseAnswer } from './whole-answer.ts'
 
-const NOTHING: Uint8Array = new Uint8Array(0)
-
 /** The pipeline of a streamed answer: of events, or of one JSON body from an upstream that would not stream. */
 export class AnswerPipeline implements Pipeline {
   /** What the pipeline is made of, until there is one. */
   #source: Source | undefined
   #chosen: Pipeline | undefined
-  /** What came of a BOM before the choice: half of one would spoil the first line. */
-  #bom = NOTHING
   /** Of an answer that has not begun. */
   #noAnswer: Meter | undefined
 
@@ -64,14 +60,10 @@ export class AnswerPipeline implements Pipeline {
 
   #begin(chunk: Uint8Array, emit: EmitBytes): void {
     const form = formOf(chunk)
-    if (form === undefined) {
-      this.#bom = Buffer.concat([this.#bom, chunk.filter(isOfBom)])
-      return
-    }
+    if (form === undefined) return
     if (form === 'page') throw webPage()
     this.#chosen = this.#choose(form === 'json' ? whole : streaming)
-    if (this.#bom.length > 0) this.#chosen.push(this.#bom, emit)
-    this.#chosen.push(chunk, emit)
+    this.#chosen.push(withoutBom(chunk), emit)
   }
 
   #choose(make: (source: Source) => Pipeline): Pipeline {

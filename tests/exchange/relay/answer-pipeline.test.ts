@@ -75,7 +75,7 @@ describe.each(['chat', 'gemini'] as const)('for a caller of %s', surface => {
     ['in two reads', [BOM.subarray(0, 1), BOM.subarray(1)]],
     ['byte by byte', [BOM.subarray(0, 1), BOM.subarray(1, 2), BOM.subarray(2)]],
     ['torn, its end with the first event', [BOM.subarray(0, 2)]],
-  ])('a BOM %s costs nothing of the answer', (_name, reads) => {
+  ])('a BOM %s costs nothing of the answer and is no part of it', (_name, reads) => {
     const torn = BOM.subarray(Buffer.concat(reads).length)
     for (const body of [STREAM, WHOLE]) {
       const { written, meter } = answerTo(surface, 'openai-chat-completions', [
@@ -84,6 +84,7 @@ describe.each(['chat', 'gemini'] as const)('for a caller of %s', surface => {
       ])
       expect(written).toContain('firs') // Gemini's writer keeps the last letter for the end
       expect(written).not.toContain('\ufffd')
+      expect(written).not.toContain('\ufeff')
       expect(meter).toMatchObject({ finished: true, error: undefined })
     }
   })
