@@ -88,6 +88,56 @@ describe('an answer whose upstream says nothing of what it used', () => {
   })
 })
 
+/** A stream of Messages whose end says nothing of its usage; its first event counts one token of output. */
+const begun = () =>
+  eventStream(
+    [
+      {
+        type: 'message_start',
+        message: { id: 'm', role: 'assistant', content: [], usage: { input_tokens: 7, output_tokens: 1 } },
+      },
+      { type: 'content_block_start', index: 0, content_block: { type: 'text', text: '' } },
+      { type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text: TEXT } },
+      { type: 'content_block_stop', index: 0 },
+      { type: 'message_delta', delta: { stop_reason: 'end_turn', stop_sequence: null } },
+      { type: 'message_stop' },
+    ]
+      .map(event => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`)
+      .join(''),
+  )
+
+test.each([
+  [
+    'Chat',
+    '/v1/chat/completions',
+    { stream_options: { include_usage: true }, messages: [{ role: 'user', content: 'hi' }] },
+    /"usage":{"prompt_tokens":(\d+),"completion_tokens":(\d+)/,
+  ],
+  [
+    'Responses',
+    '/v1/responses',
+    { input: 'hi' },
+    /"usage":{"input_tokens":(\d+),"input_tokens_details":{[^}]*},"output_tokens":(\d+)/,
+  ],
+  [
+    'Gemini',
+    '/v1beta/models/messages/echo:streamGenerateContent?alt=sse',
+    { contents: [{ role: 'user', parts: [{ text: 'hi' }] }] },
+    /"promptTokenCount":(\d+),"candidatesTokenCount":(\d+)/,
+  ],
+] as const)(
+  'an answer whose upstream tells what it began with and no more tells a caller of %s the figure that is charged',
+  async (_caller, path, body, figures) => {
+    upstream.answer = begun
+    const response = await gateway.post(path, { model: 'messages/echo', stream: true, ...body })
+    const text = await response.text()
+    const row = await storedOf(response)
+    expect(row['usage_source']).toBe('estimated')
+    expect(Number(row['output_text'])).toBeGreaterThan(5)
+    expect(figures.exec(text)?.slice(1).map(Number)).toEqual([7, Number(row['output_text'])])
+  },
+)
+
 describe('an answer that ends at a stop sequence which its upstream could not be told', () => {
   /** A stream of Responses that goes on behind the sequence, and never comes to its usage. */
   const endless = () => {

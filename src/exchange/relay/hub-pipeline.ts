@@ -157,11 +157,11 @@ export class HubPipeline implements Pipeline, PlainSink {
 
   /**
    * Only to the caller: by the meter the upstream reported nothing. Where the answer was ended here, the upstream never
-   * came to it.
+   * came to it; and what it told at the beginning and no more is too little.
    */
   #tellCounted(): void {
     const { meter } = this
-    const isTold = this.done || this.#caller?.alwaysTellsUsage === true
+    const isTold = this.done || this.#caller?.alwaysTellsUsage === true || meter.usage !== undefined
     if (!isTold || this.#count === undefined) return
     if (meter.error !== undefined || meter.wholeUsage !== undefined) return
     const usage = this.#count(meter)
