@@ -39,6 +39,17 @@ export interface AnswerListener {
 /** How long an upstream may keep a finished answer's connection open: its end was read, and its usage is known. */
 export const LAST_WORDS_MS = 5_000
 
+/** A read of this length may hold tens of thousands of events. */
+const LONG_READ_BYTES = 64 * 1024
+
+/**
+ * A turn of the event loop for everybody else, behind a read that may have been much work: what has arrived already is
+ * read without any in between, however much it is. Undefined behind a short one.
+ */
+export function turnAfter(read: Uint8Array): Promise<void> | undefined {
+  return read.byteLength < LONG_READ_BYTES ? undefined : new Promise(resolve => setImmediate(resolve))
+}
+
 /**
  * All of an answer. Each read may take its time: some upstreams send white space for minutes while a model thinks.
  * One that has said its end is whole, whatever becomes of its connection.
@@ -59,6 +70,7 @@ export async function readAnswer(response: Response, patience: Patience): Promis
     for await (const chunk of response.body ?? []) {
       answer.add(chunk)
       listener?.hear(chunk)
+      await turnAfter(chunk)
       const isFinished = listener?.finished === true
       const nextMs = listener?.isConclusive === true ? Math.min(idleMs, LAST_WORDS_MS) : idleMs
       // What comes behind the end buys no time.

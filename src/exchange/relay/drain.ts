@@ -1,3 +1,4 @@
+import { turnAfter } from '@/exchange/attempt/answer-body.ts'
 import type { Pipeline } from './pipeline.ts'
 
 /**
@@ -31,6 +32,8 @@ export async function drain(
       const { done, value } = await reader.read()
       if (done) break
       pipeline.push(value, discard)
+      const turn = turnAfter(value)
+      if (turn !== undefined) await turn
     }
   } catch {
     // Broken off: what there is, is all there will be.

@@ -1,6 +1,6 @@
 import type { Clock } from '@/clock/clock.ts'
 import { asGatewayError, GatewayError } from '@/errors/gateway-error.ts'
-import { LAST_WORDS_MS, stalled } from '@/exchange/attempt/answer-body.ts'
+import { LAST_WORDS_MS, stalled, turnAfter } from '@/exchange/attempt/answer-body.ts'
 import { clientClosed } from '@/exchange/interruption.ts'
 import { type CallerOutput, CallerStream, hasRoom, writeTo } from './caller-stream.ts'
 import { drain } from './drain.ts'
@@ -154,6 +154,8 @@ export class Outlet {
         if (done) break
         if (hasRoom(this.#output)) this.#take(value)
         else await this.#caller.whenRoom(value)
+        const turn = turnAfter(value)
+        if (turn !== undefined) await turn
       }
     } catch (error) {
       cause = this.#causeOf(error)

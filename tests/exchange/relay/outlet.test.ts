@@ -127,6 +127,24 @@ test('an attempt that failed ends nothing of the one after it, which has its own
   expect(signal.aborted).toBe(false)
 })
 
+test('others have their turn between long reads that have all arrived', async () => {
+  const { outlet, pipe } = way()
+  const reads = Array.from({ length: 20 }, () => ': quiet\n\n'.repeat(10_000))
+  const upstream = fedStream()
+  for (const read of [DELTA, ...reads, FINISH, USAGE + DONE]) upstream.write(read)
+  upstream.close()
+  let turns = 0
+  const count = () => {
+    turns += 1
+    next = setImmediate(count)
+  }
+  let next = setImmediate(count)
+  const [text] = await Promise.all([new Response(outlet.readable).text(), pipe(upstream.stream)])
+  clearImmediate(next)
+  expect(text).toEndWith(USAGE + DONE)
+  expect(turns).toBeGreaterThanOrEqual(reads.length)
+})
+
 describe('an upstream that goes on behind the end of its answer', () => {
   /** So many seconds of an upstream that sends this once a second; the caller reads all of it. */
   async function goOn(
