@@ -118,6 +118,25 @@ describe("OpenAI's computer tool, which the caller runs and no function can stan
   )
 })
 
+test("an upstream is offered the server's tools only where a choice of Responses' names them", () => {
+  const f = { type: 'function', name: 'f', parameters: { type: 'object', properties: {} } }
+  const lowered = (to: Format, ...tools: JsonObject[]) =>
+    lower(RESPONSES, to, {
+      input: 'hi',
+      tools: [f, { type: 'web_search' }],
+      tool_choice: { type: 'allowed_tools', mode: 'auto', tools },
+    })
+  const named = { type: 'function', name: 'f' }
+  for (const to of [CHAT, MESSAGES, GEMINI]) {
+    const { body, losses } = lowered(to, named)
+    expect(JSON.stringify(body['tools'])).not.toMatch(/search/i)
+    expect([to, ...losses]).toEqual([to])
+  }
+  const { body } = lowered(MESSAGES, named, { type: 'web_search' })
+  expect(JSON.stringify(body['tools'])).toContain('web_search')
+  expect(lowered(RESPONSES, named).body['tools']).toHaveLength(2)
+})
+
 test('signatures on calls and texts are a loss where somebody else made them', () => {
   const body = {
     contents: [

@@ -110,10 +110,11 @@ export function lowerCount(
 }
 
 /** A request whose tools the format can name and the upstream takes; `table` is undefined where they were that already. */
-function lower(request: GenerationRequest, codec: Codec, target: Target, functionToolsOnly: boolean) {
-  refuseKeptState(request, codec)
-  refuseComputer(request, codec, functionToolsOnly)
-  refuseMissingTool(request)
+function lower(asked: GenerationRequest, codec: Codec, target: Target, functionToolsOnly: boolean) {
+  refuseKeptState(asked, codec)
+  refuseComputer(asked, codec, functionToolsOnly)
+  refuseMissingTool(asked)
+  const request = withoutUnchosen(asked, codec)
   const hosted = functionToolsOnly ? dropHostedTools(request, () => false) : { request, losses: [] }
   const keepsCustom = !functionToolsOnly && codec.takesCustomTools(target)
   const { request: lowered, table, losses } = lowerTools(hosted.request, codec.toolNames, keepsCustom)
@@ -170,6 +171,17 @@ function refuseMissingTool({ tools, toolChoice: choice }: GenerationRequest): vo
   if (chosen === undefined || chosen.some(one => tools.some(tool => isMeant(tool, one)))) return
   throw unsayable('toolChoice', 'names a tool that is not among the tools')
 }
+
+/** Responses' callers choose among the server's tools as well; other formats can only be kept from calling one by its absence. */
+function withoutUnchosen(request: GenerationRequest, { format }: Codec): GenerationRequest {
+  const { tools, toolChoice: choice } = request
+  if (choice?.type !== 'allowed' || format === RESPONSES) return request
+  const isOut = (tool: Tool) =>
+    tool.type === 'hosted' && tool.format === RESPONSES && !choice.tools.some(one => isMeant(tool, one))
+  return tools.some(isOut) ? { ...request, tools: tools.filter(tool => !isOut(tool)) } : request
+}
+
+const RESPONSES: Format = 'openai-responses'
 
 /** A server's tools are called by what they do, their type, their name or their server's label. */
 function isMeant(
@@ -231,7 +243,7 @@ function foreignCitations({ turns }: GenerationRequest, codec: Codec): Loss[] {
 /** How long thoughts are to be summed up: elsewhere they are shown or not. */
 function foreignSummary({ reasoning }: GenerationRequest, { format }: Codec): Loss[] {
   const isForeign = reasoning?.summary === 'concise' || reasoning?.summary === 'detailed'
-  return isForeign && format !== 'openai-responses' ? [{ field: 'reasoning', name: 'summary' }] : []
+  return isForeign && format !== RESPONSES ? [{ field: 'reasoning', name: 'summary' }] : []
 }
 
 /** Signatures that stand on texts and calls and that this upstream did not make. (A phase is a hint, and OpenAI's.) */
