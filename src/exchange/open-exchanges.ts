@@ -1,5 +1,10 @@
+import { Roll } from '@/clock/roll.ts'
+import type { GatewayError } from '@/errors/gateway-error.ts'
+
 /** How many exchanges are on their way: for the metrics, and for a process that is to end after the last of them. */
 export class OpenExchanges {
+  /** Those whose answer comes in one piece and is not there yet. The watchdog has those that flow. */
+  readonly whole = new Roll<{ interrupt(reason: GatewayError): void }>()
   #count = 0
   #waiting: (() => void)[] = []
 
@@ -17,6 +22,11 @@ export class OpenExchanges {
     const waiting = this.#waiting
     this.#waiting = []
     for (const tell of waiting) tell()
+  }
+
+  /** Gives up all whose answer comes in one piece: each caller gets the reason as the answer. */
+  endWhole(reason: GatewayError): void {
+    for (const { item } of [...this.whole]) item?.interrupt(reason)
   }
 
   /** Resolves when there is none. */

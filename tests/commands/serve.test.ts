@@ -373,23 +373,27 @@ describe('SIGTERM', () => {
     await server.close()
   }, 120_000)
 
-  test('tells streams that are still open after SHUTDOWN_GRACE_MS why it cuts them, begun or not, and exits 0', async () => {
+  test('tells requests that are still open after SHUTDOWN_GRACE_MS why it cuts them, begun or not, streamed or not, and exits 0', async () => {
     const server = await start({ SHUTDOWN_GRACE_MS: '300' })
     const { client } = await openStream(server)
-    const asked = Promise.withResolvers<void>()
+    let asked = 0
     answer = () => {
-      asked.resolve()
+      asked += 1
       return new Promise<Response>(() => undefined)
     }
     const early = rawPost(server.apiUrl, PATH, key, BODY)
-    await asked.promise
+    const whole = rawPost(server.apiUrl, PATH, key, BODY.replace('"stream":true,', ''))
+    await until(() => asked === 2)
     server.kill('SIGTERM')
     expect(await server.exited).toBe(0)
-    await Promise.all([client.closed, early.closed])
+    await Promise.all([client.closed, early.closed, whole.closed])
     expect(client.text()).toContain('"code":"shutting_down"')
     expect(client.text()).not.toContain('[DONE]')
-    expect(early.text()).toStartWith('HTTP/1.1 503')
-    expect(early.text()).toContain('"code":"shutting_down"')
+    for (const refused of [early.text(), whole.text()]) {
+      expect(refused).toStartWith('HTTP/1.1 503')
+      expect(refused.toLowerCase()).toContain('\nretry-after: ')
+      expect(refused).toContain('"code":"shutting_down"')
+    }
     await server.close()
   }, 120_000)
 

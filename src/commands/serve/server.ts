@@ -93,7 +93,9 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
         within(settings.shutdownGraceMs, ended, clock),
         responses.close(settings.shutdownGraceMs),
       ])
-      gateway.watchdog.endAll(new GatewayError('shutting_down', OUT_OF_TIME))
+      const outOfTime = new GatewayError('shutting_down', OUT_OF_TIME)
+      gateway.watchdog.endAll(outOfTime)
+      gateway.open.endWhole(outOfTime)
       await within(LAST_WORDS_MS, ended, clock)
       await api.stop()
       await close()
@@ -101,7 +103,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   }
 }
 
-/** What streams are told that are cut. */
+/** What requests are told that are cut. */
 const OUT_OF_TIME = 'This gateway is shutting down and could not wait for the end of the answer'
 /** How long their callers have to read that. */
 const LAST_WORDS_MS = 1_000

@@ -30,19 +30,25 @@ export async function relayWhole<P extends Prepared>(
   onEnd: () => void,
   listen?: (one: Try<P>) => AnswerListener,
 ): Promise<Response> {
-  const { gateway, record, reservation } = admitted
-  const { clock } = gateway
-  const answer = await overCandidates(admitted, one =>
-    fetchWhole(
-      admitted,
-      one,
-      (bytes, headers) => {
-        record.firstByteMs = clock.elapsed() - record.begunAt
-        return read(bytes, headers, one)
-      },
-      listen?.(one),
-    ),
-  )
+  const { gateway, record, interruption, reservation } = admitted
+  const { clock, open } = gateway
+  const place = open.whole.add(interruption)
+  let answer: CallerAnswer
+  try {
+    answer = await overCandidates(admitted, one =>
+      fetchWhole(
+        admitted,
+        one,
+        (bytes, headers) => {
+          record.firstByteMs = clock.elapsed() - record.begunAt
+          return read(bytes, headers, one)
+        },
+        listen?.(one),
+      ),
+    )
+  } finally {
+    open.whole.remove(place)
+  }
   record.losses = withUntold(record.losses, answer.untold)
   charge(record, answer.used, reservation.bill)
   await reservation.granted
