@@ -118,8 +118,12 @@ async function work(order: WorkerOrder, { settings, log, metrics }: Serving): Pr
   process.on('SIGHUP', () => undefined)
   const serves = endIfStopped(stop, settings, log)
   await using opened = new AsyncDisposableStack()
-  // An open line keeps the process: the supervisor would wait for ever for one that could not start.
-  opened.defer(() => process.disconnect?.())
+  // An open line keeps the process: the supervisor would wait for ever for one that could not start. Closed from here it is
+  // no dismissal, which would end the process before its error is told.
+  opened.defer(() => {
+    serves()
+    process.disconnect?.()
+  })
   const hasStarted = opened.adopt(tellOfSlowStart(log, systemClock), cancel => cancel())
   const database = await openDatabase({ ...settings, role: 'command' })
   opened.defer(() => database.close())
