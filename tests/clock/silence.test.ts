@@ -1,27 +1,47 @@
 import { expect, test } from 'bun:test'
-import { manualClock } from '#tests/support/manual-clock.ts'
+import { type ManualClock, manualClock } from '#tests/support/manual-clock.ts'
 import { Silence } from '@/clock/silence.ts'
 
 const DEAD_AFTER_MS = 10_000
+const STEP_MS = 2_000
 
-test.each<[string, (silence: Silence) => void, boolean]>([
-  ['the database was reached in time', silence => silence.reached(2_000), true],
-  ['its clock was set back', silence => silence.reached(-3_600_000), true],
-  ['its answer was late by less than matters', silence => silence.reached(DEAD_AFTER_MS / 2), true],
-  ['its clock was set forward', silence => silence.reached(3_600_000), false],
-  ['it was not reached', silence => silence.missed(), false],
+/** Reaches the database every so often for so long; `aheadMs`: of its clock. */
+function pass(clock: ManualClock, silence: Silence, ms: number, aheadMs = 0): void {
+  for (let passed = 0; passed < ms; passed += STEP_MS) {
+    clock.advance(STEP_MS)
+    silence.reached(clock.elapsed() + aheadMs)
+  }
+}
+
+test('what was before a process began says nothing: others may not have had the time to be heard', () => {
+  const clock = manualClock()
+  const silence = new Silence(clock, DEAD_AFTER_MS)
+  pass(clock, silence, DEAD_AFTER_MS - STEP_MS)
+  expect(silence.counts).toBe(false)
+  pass(clock, silence, STEP_MS)
+  expect(silence.counts).toBe(true)
+})
+
+test.each<[string, (silence: Silence, clock: ManualClock) => number | undefined, boolean]>([
+  ['the database was reached in time', () => 0, true],
+  ['its clock was set back', () => -3_600_000, true],
+  ['its answer was late by less than matters', () => DEAD_AFTER_MS / 2, true],
+  ['its clock was set forward', () => 3_600_000, false],
+  ['it was not reached', silence => void silence.missed(), false],
+  ['it said nothing for long', (_, clock) => void clock.advance(DEAD_AFTER_MS), false],
 ])(
   'after %s, others are dead by their silence only once they had the time to be heard, if they may not have had it',
   (_, happens, counts) => {
     const clock = manualClock()
     const silence = new Silence(clock, DEAD_AFTER_MS)
-    silence.reached(0)
+    pass(clock, silence, DEAD_AFTER_MS)
     expect(silence.counts).toBe(true)
-    happens(silence)
+    const aheadMs = happens(silence, clock)
+    if (aheadMs !== undefined) silence.reached(clock.elapsed() + aheadMs)
     expect(silence.counts).toBe(counts)
-    clock.advance(DEAD_AFTER_MS - 1)
+    pass(clock, silence, DEAD_AFTER_MS - STEP_MS, aheadMs)
     expect(silence.counts).toBe(counts)
-    clock.advance(1)
+    pass(clock, silence, 2 * STEP_MS, aheadMs)
     expect(silence.counts).toBe(true)
   },
 )

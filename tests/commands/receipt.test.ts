@@ -5,6 +5,7 @@ import { eventStream } from '#tests/support/upstreams/upstream.ts'
 import type { CommandIo } from '@/commands/command.ts'
 import { runCommandLine } from '@/commands/command-line.ts'
 import { receiptCommand } from '@/commands/receipt.ts'
+import { ledgerStore } from '@/ledger/store.ts'
 
 const USAGE =
   '"usage":{"prompt_tokens":100,"completion_tokens":50,"total_tokens":150,"prompt_tokens_details":{"cached_tokens":40},"completion_tokens_details":{"reasoning_tokens":20}}'
@@ -114,7 +115,7 @@ test('of a request that runs is what is set aside; of one whose process died, wh
     lines: null,
   })
   await gateway.database.sql`update hold set deadline = '-infinity' where id = ${id}`
-  await ledger.beat()
+  await ledgerStore(gateway.database).reap(10_000, 100)
   expect(JSON.parse((await run(id, '--json')).out)).toMatchObject({
     end_state: 'expired',
     charged: '0.000000400',

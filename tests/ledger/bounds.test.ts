@@ -67,7 +67,7 @@ describe('a wallet at the end of its numbers', () => {
     dead.progress(within.id, 5n)
     await dead.beat()
     await sql`update process set seen = now() - interval '1 day' where id = (select owner from hold where id = ${within.id})`
-    await ledger.beat()
+    await fixture.reap()
     expect(await wallet(payer)).toMatchObject({ balanceNano: 0n, pendingNano: 0n })
     expect(await wallet(other)).toMatchObject({ balanceNano: 45n, pendingNano: 0n })
   })
@@ -80,7 +80,7 @@ describe('a wallet at the end of its numbers', () => {
     zombie.progress(request.id, 6n)
     await zombie.beat()
     await sql`update process set seen = now() - interval '1 day' where id = (select owner from hold where id = ${request.id})`
-    await ledger.beat()
+    await fixture.reap()
     expect(await zombie.settle(costOf(request, 1n))).toMatchObject({ outcome: 'trued_up', chargedNano: 0n })
     expect((await wallet(payer))?.balanceNano).toBe(LARGEST_NANO - 6n)
   })

@@ -46,7 +46,7 @@ const settled = (request: HoldRequest, payer: Payer) =>
 test('the hold of a job outlives the process that took it, and is settled once by another', async () => {
   const payer = await fixture.payer(100n)
   const request = await entrustedHold(payer, { hasJob: true, deadline: '2100-01-01' })
-  await ledger.beat()
+  await fixture.reap()
   expect(await pendingOf(payer)).toBe(10n)
   expect(await orphans(payer)).toBe(0)
   expect(await settled(request, payer)).toMatchObject({ outcome: 'settled', chargedNano: 7n })
@@ -60,7 +60,7 @@ test.each([
 ])('is told by the audit and never released by itself when %s', async (_, how) => {
   const payer = await fixture.payer(100n)
   const request = await entrustedHold(payer, how)
-  await ledger.beat()
+  await fixture.reap()
   expect(await pendingOf(payer)).toBe(10n)
   expect(await orphans(payer)).toBe(1)
   await ledger.void({ ...payer, id: request.id })
@@ -100,7 +100,7 @@ test('a hold is entrusted to no job of another account', async () => {
     select ledger_entrust(${request.id}, ${other.accountId}, now() + interval '1 hour') as kept`
   expect(row?.kept).toBe(false)
   await sql`update hold set deadline = now() - interval '1 second' where id = ${request.id}`
-  await ledger.beat()
+  await fixture.reap()
   expect(await pendingOf(payer)).toBe(0n)
 })
 
@@ -114,7 +114,7 @@ test.each([
     const request = holdOf(payer, 60n)
     await ledger.hold(request)
     await sql`update hold set deadline = now() - interval '1 second' where id = ${request.id}`
-    await ledger.beat()
+    await fixture.reap()
     const other = holdOf(payer, 90n)
     await ledger.hold(other)
     const entrust = () => sql<{ kept: boolean }[]>`select ledger_entrust(${request.id}, ${payer.accountId},
@@ -135,7 +135,7 @@ test('a hold that is gone cannot be entrusted, and its cost is posted as a corre
   const request = holdOf(payer, 10n)
   await ledger.hold(request)
   await sql`update hold set deadline = now() - interval '1 second' where id = ${request.id}`
-  await ledger.beat()
+  await fixture.reap()
   const [row] = await sql<{ kept: boolean }[]>`
     select ledger_entrust(${request.id}, ${payer.accountId}, now() + interval '1 hour') as kept`
   expect(row?.kept).toBe(false)

@@ -9,8 +9,10 @@ import { type AccountStore, accountStore } from '@/accounts/store.ts'
 import { type Clock, systemClock } from '@/clock/clock.ts'
 import { connect } from '@/db/connect.ts'
 import { type Ledger, type LedgerOptions, openLedger } from '@/ledger/ledger.ts'
+import { reap } from '@/ledger/reaper.ts'
 import { hashCode, mintCode } from '@/ledger/redeem-code.ts'
 import { createCodes, type LedgerStore, ledgerStore } from '@/ledger/store.ts'
+import { TIMINGS } from '@/ledger/timings.ts'
 import type { HoldRequest, HoldResult, Redeemed, Settlement, SettleResult } from '@/ledger/types.ts'
 import { createLog } from '@/telemetry/log.ts'
 
@@ -29,6 +31,8 @@ export interface LedgerFixture {
   directory: string
   /** A process of its own: writers, connections, journal. */
   open(options?: Partial<LedgerOptions>): Promise<Ledger>
+  /** Settles what nobody answers for, as a process does with its heartbeat when it has been there for ten seconds. */
+  reap(): Promise<unknown>
   /** An account that paid so much, with one key. */
   payer(creditNano: bigint, options?: { onTrial?: boolean; cap?: SpendCap }): Promise<Payer>
   key(accountId: number, cap?: SpendCap): Promise<number>
@@ -62,6 +66,7 @@ export async function ledgerFixture(): Promise<LedgerFixture> {
     keys,
     store,
     key,
+    reap: () => reap(store, TIMINGS.deadAfterMs),
     async open(options = {}) {
       const ledger = await openLedger({
         databaseUrl: database.url,

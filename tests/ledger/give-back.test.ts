@@ -36,7 +36,7 @@ test('what is posted of it later is given back later', async () => {
   dead.progress(request.id, 10n)
   await dead.beat()
   await sql`update process set seen = now() - interval '1 day' where id = (select owner from hold where id = ${request.id})`
-  await ledger.beat()
+  await fixture.reap()
   expect(await balance(payer)).toBe(90n)
   await giveBack(request)
   expect(await balance(payer)).toBe(100n)

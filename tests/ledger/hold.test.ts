@@ -289,7 +289,7 @@ test('a hold of nobody is refused to a process that was taken for dead, which go
   await fixture.database.sql`delete from process`
   const results = await Promise.all([zombie.hold(holdOf(payer, 1n)), zombie.hold(holdOf(payer, 2n, newId()))])
   expect(results.map(verdict)).toEqual(['granted', 'granted'])
-  await ledger.beat()
+  await fixture.reap()
   expect((await store.balance(payer.accountId))?.pendingNano).toBe(3n)
 })
 

@@ -146,7 +146,7 @@ describe('a process that died', () => {
     await dead.beat()
     dead.progress(running.id, 9n)
     await kill(payer)
-    await ledger.beat()
+    await fixture.reap()
     expect(await store.balance(payer.accountId)).toEqual({
       balanceNano: 96n,
       pendingNano: 0n,
@@ -166,7 +166,7 @@ describe('a process that died', () => {
     zombie.progress(less.id, 6n)
     await zombie.beat()
     await kill(payer)
-    await ledger.beat()
+    await fixture.reap()
 
     expect(await zombie.settle(costOf(more, 9n))).toMatchObject({ outcome: 'trued_up', chargedNano: 5n })
     expect(await zombie.settle(costOf(less, 1n))).toMatchObject({ outcome: 'trued_up', chargedNano: -5n })
@@ -188,7 +188,7 @@ describe('a process that died', () => {
     dead.progress(request.id, 4n)
     await dead.beat()
     await kill(payer)
-    await ledger.beat()
+    await fixture.reap()
     const late = costOf({ ...request, accountId: other.accountId }, 1n)
     expect(await dead.settle(late)).toMatchObject({ outcome: 'duplicate', chargedNano: 0n })
     expect(await store.balance(other.accountId)).toMatchObject({ balanceNano: 100n })
@@ -201,7 +201,7 @@ describe('a process that died', () => {
     const request = holdOf(payer, 10n)
     await zombie.hold(request)
     await kill(payer)
-    await ledger.beat()
+    await fixture.reap()
     zombie.progress(request.id, 1n)
     await zombie.beat()
     await zombie.beat()
@@ -216,8 +216,7 @@ describe('a process that died', () => {
     for (const { id } of requests) dead.progress(id, 3n)
     await dead.beat()
     await kill(payer)
-    const others = await Promise.all([1, 2, 3].map(() => fixture.open()))
-    await Promise.all([...others, ledger].map(other => other.beat()))
+    await Promise.all([1, 2, 3, 4].map(() => fixture.reap()))
     expect(await store.balance(payer.accountId)).toMatchObject({ balanceNano: 850n, pendingNano: 0n })
   })
 })
@@ -226,7 +225,7 @@ test('a hold past its deadline is settled although its process lives', async () 
   const payer = await fixture.payer(100n)
   const request = { ...holdOf(payer, 10n), lifetimeMs: 0 }
   await ledger.hold(request)
-  await ledger.beat()
+  await fixture.reap()
   expect(await store.balance(payer.accountId)).toMatchObject({ balanceNano: 100n, pendingNano: 0n })
 })
 

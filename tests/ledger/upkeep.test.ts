@@ -44,7 +44,7 @@ test('a heartbeat that did not reach the database is none: the ledger is unwell 
   expect(own.state().healthy).toBe(true)
 })
 
-test.each(['the database is back', 'the clock of the database was set forward'])(
+test.each(['a process begins', 'the database is back', 'the clock of the database was set forward'])(
   'once %s, nobody is taken for dead who has not had the time to be heard',
   async what => {
     let elapsed = 3_600_000
@@ -55,25 +55,32 @@ test.each(['the database is back', 'the clock of the database was set forward'])
     const payer = await fixture.payer(100n)
     const request = holdOf(payer, 7n)
     await other.hold(request)
-    await own.beat()
+    /** Goes on for so long, by a heartbeat at a time. */
+    const pass = async (ms: number) => {
+      for (let passed = 0; passed < ms; passed += TIMINGS.heartbeatMs) {
+        elapsed += TIMINGS.heartbeatMs
+        await own.beat()
+      }
+    }
+    if (what !== 'a process begins') await pass(2 * TIMINGS.deadAfterMs)
     if (what === 'the database is back') {
       const restore = await cutOff(fixture.database)
       expect(await failureOf(() => own.beat())).not.toBe('')
       await restore()
       // Connections that were cut fail once more before they are opened anew.
       while ((await failureOf(() => own.beat())) !== '');
-    } else {
+    } else if (what === 'the clock of the database was set forward') {
       // So much less has passed here than by the clock of the database.
       elapsed = 0
     }
     await sql`update process set seen = now() - interval '1 minute' where id = (select owner from hold where id = ${request.id})`
+    await own.beat()
     for (const [passed, held] of [
       [0, true],
-      [TIMINGS.deadAfterMs - 1, true],
-      [1, false],
+      [TIMINGS.deadAfterMs - TIMINGS.heartbeatMs, true],
+      [TIMINGS.heartbeatMs, false],
     ] as const) {
-      elapsed += passed
-      await own.beat()
+      await pass(passed)
       expect(await sql`select from hold where id = ${request.id}`).toHaveLength(held ? 1 : 0)
     }
   },

@@ -1,5 +1,6 @@
 import { regularly } from '@/clock/regularly.ts'
 import { newRequestId } from '@/clock/request-id.ts'
+import { Silence } from '@/clock/silence.ts'
 import { inTime } from '@/db/in-time.ts'
 import { GatewayError } from '@/errors/gateway-error.ts'
 import type { Gateway, ObservedRun } from '@/exchange/gateway.ts'
@@ -8,7 +9,7 @@ import type { Ledger } from '@/ledger/ledger.ts'
 import type { RecordingOptions } from './recording.ts'
 import { replay } from './replay.ts'
 import { IdempotentRun } from './run.ts'
-import type { RunClaim } from './store.ts'
+import { LEASE_SECONDS, type RunClaim } from './store.ts'
 
 /** A third of what a lease lasts, and some. */
 const RENEW_MS = 2000
@@ -31,11 +32,13 @@ export class Idempotency {
   readonly #runs = new Map<string, IdempotentRun>()
   readonly #requests = new WeakMap<Request, IdempotentRun>()
   readonly #cancels: (() => void)[]
+  readonly #silence: Silence
   #onQuiet: () => void = () => {}
 
   constructor(options: IdempotencyOptions) {
     this.#options = options
     const { clock, store, log } = options
+    this.#silence = new Silence(clock, LEASE_SECONDS * 1000)
     const told = {
       clock,
       onFailure: (err: unknown) => log.warn({ err }, 'idempotent requests could not be looked after'),
@@ -65,15 +68,16 @@ export class Idempotency {
    */
   async once(claim: RunClaim, caller: Request, run: (signal: AbortSignal) => Rerun): Promise<Response> {
     const { store, box, clock } = this.#options
+    const silence = this.#silence
     const { signal } = caller
     for (;;) {
       const id = newRequestId()
-      const found = await inTime(store.claim(id, claim), clock)
+      const found = await inTime(store.claim(id, claim, silence.counts), clock)
       if (found === 'begun') return this.#run(id, signal, run)
       if (found !== undefined) {
         if (Buffer.compare(found.fingerprint, claim.fingerprint) !== 0) throw usedForAnother()
         if (found.state === 'unkept') throw notKept()
-        const answer = await replay(found, { store, box, clock, signal })
+        const answer = await replay(found, { store, box, clock, silence, signal })
         if (answer !== undefined) return answer
       }
       if (signal.aborted) throw clientClosed()
@@ -96,8 +100,14 @@ export class Idempotency {
     }
   }
 
+  /** Also where there is nothing to renew: whether others could have is known by whether this process can. */
   async #renew(): Promise<void> {
-    if (this.#runs.size > 0) await this.#options.store.renew([...this.#runs.keys()])
+    try {
+      this.#silence.reached(await this.#options.store.renew([...this.#runs.keys()]))
+    } catch (error) {
+      this.#silence.missed()
+      throw error
+    }
   }
 
   /** What was charged for runs whose process died and whose retry runs anew; some of it may be posted late. */

@@ -1,4 +1,5 @@
 import type { Clock } from '@/clock/clock.ts'
+import type { Silence } from '@/clock/silence.ts'
 import { pause } from '@/clock/wait.ts'
 import { type BodyRead, pulledBody } from '@/exchange/relay/pulled-body.ts'
 import type { SecretBox } from '@/secrets/secret-box.ts'
@@ -15,6 +16,8 @@ interface ReplayOptions {
   store: RunStore
   box: SecretBox
   clock: Clock
+  /** Whether a lease that was not renewed says that its process is dead. */
+  silence: Pick<Silence, 'counts'>
   /** Aborts when the one who waits leaves. */
   signal: AbortSignal
 }
@@ -35,10 +38,14 @@ export async function replay(run: StoredRun, options: ReplayOptions): Promise<Re
       await reader.look()
       return responseOf(found.head, reader)
     }
-    if (!found.alive) return undefined
+    if (!mayGoOn(found, options)) return undefined
     await pause(LOOK_MS, options.clock)
   }
   return undefined
+}
+
+function mayGoOn(run: StoredRun | undefined, { silence }: ReplayOptions): boolean {
+  return run?.state === 'running' && (run.alive || !silence.counts)
 }
 
 /** Whether an answer is one that was given before. */
@@ -102,7 +109,7 @@ class ChunkReader {
       const chunk = this.#read.shift()
       if (chunk !== undefined || isLastLook) return chunk
       // What it wrote last came before its end, so one more look sees all of it.
-      isLastLook = (await store.find(this.#id))?.alive !== true
+      isLastLook = !mayGoOn(await store.find(this.#id), this.#options)
       if (!isLastLook) await pause(LOOK_MS, clock)
     }
     return undefined

@@ -25,7 +25,7 @@ export interface StoredRun {
   state: RunState
   /** Undefined until the answer begins. */
   head: AnswerHead | undefined
-  /** False: it runs no more, or the process that runs it is dead. */
+  /** False: it runs no more, or its lease was not renewed. */
   alive: boolean
   /** Changes while its process lives and works: with each renewal, and with each stretch that it writes. */
   pulse: string
@@ -48,8 +48,8 @@ export interface RunEnd {
   last: StoredChunk | undefined
 }
 
-/** A process that did not renew its runs for so long is dead. */
-const LEASE_SECONDS = 10
+/** A process that did not renew its runs for so long is dead, if it could have. */
+export const LEASE_SECONDS = 10
 
 const KEPT_HOURS = 24
 
@@ -72,10 +72,12 @@ export function runStore({ sql }: Pick<Database, 'sql'>) {
     /**
      * Begins a run under this id, or answers the one that has the key. A run that is dead, has failed or is past its
      * time gives the key away. Undefined: the key was given away this moment; ask again.
+     * @param mayBeDead whether a lease that was not renewed says that its process is dead
      */
     async claim(
       id: string,
       { accountId, key, fingerprint }: RunClaim,
+      mayBeDead: boolean,
     ): Promise<'begun' | StoredRun | undefined> {
       // The count comes first, so that the index no longer has what was freed.
       const begun = await sql`
@@ -84,7 +86,7 @@ export function runStore({ sql }: Pick<Database, 'sql'>) {
             expires_at = case when expires_at > now() then now() + make_interval(hours => ${KEPT_HOURS})
               else now() + make_interval(secs => ${FAILED_SECONDS}) end
           where account_id = ${accountId} and key = ${key} and state <> 'failed'
-            and (expires_at <= now() or (state = 'running' and leased_until <= now()))
+            and case when state = 'running' then leased_until <= now() and ${mayBeDead} else expires_at <= now() end
           returning id
         )
         insert into idempotent_run (id, account_id, key, fingerprint, leased_until, expires_at)
@@ -101,9 +103,15 @@ export function runStore({ sql }: Pick<Database, 'sql'>) {
       const [row] = await sql<RunRow[]>`select ${columns()} from idempotent_run where id = ${id}`
       return row && toRun(row)
     },
-    /** Keeps runs alive. */
-    async renew(ids: readonly string[]): Promise<void> {
-      await sql`update idempotent_run set leased_until = ${lease()} where id = any(${`{${ids.join(',')}}`}::text::uuid[]) and state = 'running'`
+    /** Keeps runs alive; returns what the time is by the clock of the database, in ms. */
+    async renew(ids: readonly string[]): Promise<number> {
+      const [row] = await sql<{ now_ms: number }[]>`
+        with renewed as (
+          update idempotent_run set leased_until = ${lease()}
+          where id = any(${`{${ids.join(',')}}`}::text::uuid[]) and state = 'running'
+        )
+        select extract(epoch from clock_timestamp())::float8 * 1000 as now_ms`
+      return row?.now_ms ?? 0
     },
     /** The answer begins. Changes nothing of a run that is no longer this process's; nor does `end`. */
     async begin(id: string, { status, headers }: AnswerHead): Promise<void> {

@@ -146,7 +146,7 @@ test('is quiet when the last answer is there that is fetched for nobody but a re
 
 test('of an answer that cannot be given again no byte is kept', async () => {
   const id = Bun.randomUUIDv7()
-  expect(await store.claim(id, claim('unkept'))).toBe('begun')
+  expect(await store.claim(id, claim('unkept'), true)).toBe('begun')
   await store.append(id, { seq: 0, content: Buffer.from('the beginning of it'), ending: undefined })
   await store.end(id, { state: 'unkept', head: undefined, last: undefined })
   expect(await store.find(id)).toMatchObject({ state: 'unkept' })
@@ -159,7 +159,7 @@ test('an answer is kept for a day from its beginning, and what failed for a minu
     ['failed', 60],
   ] as const) {
     const id = Bun.randomUUIDv7()
-    expect(await store.claim(id, claim(`kept-${state}`))).toBe('begun')
+    expect(await store.claim(id, claim(`kept-${state}`), true)).toBe('begun')
     await store.end(id, { state, head: { status: 200, headers: {} }, last: undefined })
     const [run] = await database.sql<{ left: number }[]>`
       select extract(epoch from expires_at - now())::float8 as left from idempotent_run where id = ${id}`
@@ -169,7 +169,7 @@ test('an answer is kept for a day from its beginning, and what failed for a minu
 
 test('an answer is read in its order, four stretches at a time', async () => {
   const id = Bun.randomUUIDv7()
-  expect(await store.claim(id, claim('in-order'))).toBe('begun')
+  expect(await store.claim(id, claim('in-order'), true)).toBe('begun')
   for (const seq of [4, 3, 2, 1, 0])
     await store.append(id, { seq, content: Buffer.from('x'), ending: undefined })
   const seqs = async (from: number) => (await store.chunks(id, from)).map(({ seq }) => seq)
@@ -179,7 +179,7 @@ test('an answer is read in its order, four stretches at a time', async () => {
 /** Begins a run whose process dies. */
 async function dieOn(of: RunClaim): Promise<string> {
   const id = Bun.randomUUIDv7()
-  expect(await store.claim(id, of)).toBe('begun')
+  expect(await store.claim(id, of, true)).toBe('begun')
   await database.sql`update idempotent_run set leased_until = now() - interval '1 second' where id = ${id}`
   return id
 }
@@ -190,9 +190,9 @@ test('what a dead run was charged is given back once the retry runs in its place
   )
   await database.sql`update idempotent_run set expires_at = now() - interval '1 second' where id = ${`${late}`}`
   for (const key of ['retried', 'late'])
-    expect(await store.claim(Bun.randomUUIDv7(), claim(`dead-${key}`))).toBe('begun')
+    expect(await store.claim(Bun.randomUUIDv7(), claim(`dead-${key}`), true)).toBe('begun')
   const another = { ...claim('dead-other'), fingerprint: new Uint8Array(32).fill(1) }
-  expect(await store.claim(Bun.randomUUIDv7(), another)).toBe('begun')
+  expect(await store.claim(Bun.randomUUIDv7(), another, true)).toBe('begun')
 
   clock.advance(60_000)
   await until(() => givenBack.length > 0)
@@ -202,12 +202,66 @@ test('what a dead run was charged is given back once the retry runs in its place
   expect(await store.takenOver()).toEqual([{ id: `${retried}`, accountId: 1 }])
 })
 
+test.each(['a process begins', 'the database is back', 'the clock of the database was set forward'])(
+  'once %s, the key of a run that was not renewed is free when its process has had the time to be heard, and not before',
+  async what => {
+    const own = manualClock()
+    const key = `silent since ${what}`
+    await dieOn(claim(key))
+    const log = createLog({ level: 'silent', format: 'json' })
+    const once = new Idempotency({ store, ledger: { giveBack: async () => {} }, box, clock: own, log })
+    const renewals = spyOn(store, 'renew')
+    const asks = [spyOn(store, 'claim'), spyOn(store, 'find')]
+    let ahead = 0
+    renewals.mockImplementation(async () => own.elapsed() + ahead)
+    /** All that the database was asked is answered, and so is what was asked because of that. */
+    const answered = async () => {
+      for (let known = -1, asked = 0; asked > known; ) {
+        known = asked
+        await new Promise<void>(resolve => setImmediate(resolve))
+        const answers = [renewals, ...asks].flatMap(({ mock }) => mock.results.map(one => one.value))
+        asked = answers.length
+        await Promise.allSettled(answers)
+      }
+    }
+    /** Goes on for so long, by 2 s at a time. */
+    const pass = async (ms: number) => {
+      for (let passed = 0; passed < ms; passed += 2000) {
+        own.advance(2000)
+        await answered()
+      }
+    }
+    if (what !== 'a process begins') await pass(60_000)
+    if (what === 'the database is back') {
+      renewals.mockRejectedValueOnce(new Error('away'))
+      await pass(2000)
+    } else if (what === 'the clock of the database was set forward') {
+      ahead = 60_000
+      await pass(2000)
+    }
+    const asked = once.once(claim(key), caller(), () => ({
+      request: caller(),
+      answer: async () => new Response('said'),
+    }))
+    await answered()
+    await pass(8000)
+    expect(Bun.peek.status(asked)).toBe('pending')
+    await until(async () => {
+      await pass(2000)
+      return Bun.peek.status(asked) !== 'pending'
+    })
+    expect(await (await asked).text()).toBe('said')
+    for (const spy of [renewals, ...asks]) spy.mockRestore()
+    await once.close()
+  },
+)
+
 test('an answer is that of its own run, which is over for a process that was taken for dead', async () => {
   const head = (status: number) => ({ status, headers: {} })
   const dead = await dieOn(claim('came-back'))
   const [taken, other] = [Bun.randomUUIDv7(), Bun.randomUUIDv7()]
-  expect(await store.claim(taken, claim('came-back'))).toBe('begun')
-  expect(await store.claim(other, claim('beside'))).toBe('begun')
+  expect(await store.claim(taken, claim('came-back'), true)).toBe('begun')
+  expect(await store.claim(other, claim('beside'), true)).toBe('begun')
   await store.begin(taken, head(200))
   await store.begin(dead, head(500))
   await store.end(dead, { state: 'complete', head: head(500), last: undefined })
