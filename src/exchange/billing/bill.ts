@@ -17,8 +17,11 @@ import type { Told, UsedUp } from './used-up.ts'
 /** Largest step by which a running stream's hold grows, in output tokens. */
 const LARGEST_STEP = 16_384
 
-/** A hold is settled at its last checkpoint after this long, whatever became of its owner. */
-const LIFETIME_MS = 4 * 60 * 60 * 1000
+/**
+ * A hold is settled at its last checkpoint after this long, whatever became of its owner: four hours, and a day by which
+ * somebody may set the clock of the database forward.
+ */
+const LIFETIME_MS = (4 + 24) * 60 * 60 * 1000
 
 /** The ledger stores what was noted every 2 s: not every look needs to be priced. */
 const LOOKS_PER_NOTE = 4

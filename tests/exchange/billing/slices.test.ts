@@ -3,6 +3,8 @@ import { openPayer } from '#tests/support/gateway/payer.ts'
 import { scriptedGateway } from '#tests/support/gateway/scripted-gateway.ts'
 import { eventStream, fedStream, until } from '#tests/support/upstreams/upstream.ts'
 import type { JsonObject } from '@/json/json.ts'
+import { ledgerStore } from '@/ledger/store.ts'
+import { TIMINGS } from '@/ledger/timings.ts'
 
 /** Of the model: 1 and 1000 per million tokens, in nano. */
 const OUTPUT = 1_000_000n
@@ -158,6 +160,19 @@ describe('a stream that costs more than was set aside at its start', () => {
     chunk(1500)
     await until(async () => (await heldFor(accountId)) > first)
     chunk(1500, ',"finishReason":"STOP"')
+    fed.close()
+    expect(await answer).toContain('[DONE]')
+  })
+
+  test('keeps its hold though the clock of the database is set forward by a day', async () => {
+    const { key, accountId } = await payer(10n ** 12n)
+    const answer = (await open(key)).text()
+    // As if it were opened a day and an hour ago by what that clock says now.
+    const { sql } = gateway.database
+    await sql`update hold set deadline = deadline - interval '25 hours' where account_id = ${accountId}`
+    await ledgerStore(gateway.database).reap(TIMINGS.deadAfterMs, 100)
+    expect(await heldFor(accountId)).toBeGreaterThan(0n)
+    fed.write(END)
     fed.close()
     expect(await answer).toContain('[DONE]')
   })
