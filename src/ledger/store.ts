@@ -317,6 +317,10 @@ export const LOST_AT_ONCE = 200
  * behind took over. What may still be posted by itself is left alone. By id, after one of them, at most LOST_AT_ONCE.
  */
 export async function chargeLost(sql: RawSql, after: string): Promise<LostCharge[]> {
+  // In the order of ids, and no further than needed: else all entries would be read for each two hundred.
+  await sql`
+    select set_config('enable_hashjoin', 'off', true), set_config('enable_mergejoin', 'off', true),
+      set_config('enable_sort', 'off', true), set_config('max_parallel_workers_per_gather', '0', true)`
   const rows = await sql<{ id: string; account_id: bigint; charged: bigint }[]>`
     with lost as (
       select x.id, x.account_id, x.key_id, x.cost_nano, x.cost_pico from exchange x

@@ -2,7 +2,7 @@ import { afterAll, expect, test } from 'bun:test'
 import { until } from '#tests/support/upstreams/upstream.ts'
 import { connect } from '@/db/connect.ts'
 import { audit } from '@/ledger/audit.ts'
-import { ledgerStore } from '@/ledger/store.ts'
+import { chargeLost, LOST_AT_ONCE, ledgerStore } from '@/ledger/store.ts'
 import { costOf, holdOf, ledgerFixture, newId } from './fixture.ts'
 
 const fixture = await ledgerFixture()
@@ -89,6 +89,26 @@ test('what the audit since the last one reads does not grow with the years befor
   expect(brokenAccounts).toEqual([])
   expect(entriesAfter - entries).toBeLessThan((accounts * each) / 2)
   expect(exchangesAfter - exchanges).toBeLessThan(each)
+})
+
+test('what is read for some lost charges is not the whole ledger', async () => {
+  const { accountId, keyId } = await fixture.payer(10n ** 9n)
+  // Before all those of the days since, which have their entries.
+  await sql`insert into exchange (id, account_id, key_id, model, surface, streamed, usage_source, cost_nano, cost_pico, status,
+      end_state, started_at, total_ms, attempts)
+    select (lpad(to_hex(floor(extract(epoch from now() - interval '4 days') * 1000)::bigint + n), 12, '0')
+      || '70008000000000000000')::uuid, ${accountId}, ${keyId}, 'm', 'chat', true, 'reported', 3, 3000, 200,
+      'complete', now() - interval '4 days', 5, 1
+    from generate_series(1, ${2 * LOST_AT_ONCE}::integer) n`
+  await sql`analyze`
+  const before = await rowsRead('entry%')
+  let last = '00000000-0000-0000-0000-000000000000'
+  for (let batch = 0; batch < 2; batch += 1) {
+    const found = await sql.begin(tx => chargeLost(tx, last))
+    expect(found).toHaveLength(LOST_AT_ONCE)
+    last = found.at(-1)?.id ?? ''
+  }
+  expect((await rowsRead('entry%')) - before).toBeLessThan(20 * LOST_AT_ONCE)
 })
 
 async function payerIds(count: number): Promise<number[]> {
