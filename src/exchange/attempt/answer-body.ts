@@ -70,7 +70,6 @@ export async function readAnswer(response: Response, patience: Patience): Promis
     for await (const chunk of response.body ?? []) {
       answer.add(chunk)
       listener?.hear(chunk)
-      await turnAfter(chunk)
       const isFinished = listener?.finished === true
       const nextMs = listener?.isConclusive === true ? Math.min(idleMs, LAST_WORDS_MS) : idleMs
       // What comes behind the end buys no time.

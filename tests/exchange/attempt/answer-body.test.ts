@@ -71,20 +71,6 @@ describe('a whole answer', () => {
     expect(attempt.signal.aborted).toBe(false)
   })
 
-  test('leaves others their turn between its long reads, though all have arrived', async () => {
-    let turns = 0
-    const count = () => {
-      turns += 1
-      next = setImmediate(count)
-    }
-    let next = setImmediate(count)
-    const reads = [...Array(20).fill('\n'.repeat(100_000)), '{"a":1}']
-    const { answer } = reading(reads, 0)
-    await answer
-    clearImmediate(next)
-    expect(turns).toBeGreaterThanOrEqual(20)
-  })
-
   test('that has no end is not kept without one', async () => {
     const megabyte = 'x'.repeat(1024 * 1024)
     const { answer } = reading(Array(257).fill(megabyte), 0)
