@@ -1,4 +1,5 @@
-import { canBeStrict, functionParameters } from '@/formats/openai/parameters.ts'
+import { functionParameters } from '@/formats/openai/parameters.ts'
+import { canBeStrict } from '@/formats/openai/strict-schema.ts'
 import { lostSettings, NO_SETTINGS } from '@/formats/tools/web-search.ts'
 import type { CustomTool, FunctionTool, HostedTool, Tool, ToolChoice } from '@/generation/tool.ts'
 import { asObject, type JsonObject, present } from '@/json/json.ts'

@@ -15,19 +15,37 @@ const FORMATS: ReadonlySet<string> = new Set([
   ...['date-time', 'time', 'date', 'duration', 'email', 'hostname', 'ipv4', 'ipv6', 'uuid'],
 ])
 
-/** Whether OpenAI can hold a model to a schema: nothing but what it takes, all objects closed and all properties required. */
+/**
+ * Whether OpenAI can be told to hold a model to a schema that nobody asked it to be strict about: nothing but what it is
+ * known to take, all objects closed and all properties required.
+ */
 export function isHoldable(schema: JsonObject, depth = 0): boolean {
-  const { properties, required, additionalProperties, format, items, anyOf, $defs, definitions } = schema
+  const { format, additionalProperties } = schema
   if (depth > MAX_DEPTH || !Object.keys(schema).every(key => KEYWORDS.has(key))) return false
   if (format !== undefined && !FORMATS.has(asString(format) ?? '')) return false
-  const named = asObject(properties) ?? {}
-  const isRequired = new Set(asStrings(required))
   if (isObject(schema) && additionalProperties !== false) return false
-  if (!Object.keys(named).every(name => isRequired.has(name))) return false
-  const inner = [named, $defs, definitions].flatMap(members => Object.values(asObject(members) ?? {}))
-  return [...inner, items, ...asArray(anyOf)].every(
-    value => !isJsonObject(value) || isHoldable(value, depth + 1),
-  )
+  return requiresAll(schema) && innerOf(schema).every(inner => isHoldable(inner, depth + 1))
+}
+
+/**
+ * Whether OpenAI takes these parameters of a tool whose caller asks it to be strict: nothing that it is known to refuse,
+ * and Anthropic, which is strict about all of that, does not.
+ */
+export function canBeStrict(schema: JsonObject): boolean {
+  const { allOf, default: unsaid, format } = schema
+  if (allOf !== undefined || unsaid !== undefined || format === 'uri') return false
+  return requiresAll(schema) && innerOf(schema).every(canBeStrict)
+}
+
+function requiresAll({ properties, required }: JsonObject): boolean {
+  const isRequired = new Set(asStrings(required))
+  return Object.keys(asObject(properties) ?? {}).every(name => isRequired.has(name))
+}
+
+/** The schemas within a schema. */
+function innerOf({ properties, items, anyOf, $defs, definitions }: JsonObject): JsonObject[] {
+  const named = [properties, $defs, definitions].flatMap(members => Object.values(asObject(members) ?? {}))
+  return [...named, items, ...asArray(anyOf)].filter(isJsonObject)
 }
 
 function isObject({ type, properties }: JsonObject): boolean {
