@@ -170,3 +170,41 @@ test.each<[string, boolean, boolean]>([
     output_text: 0n,
   })
 })
+
+test.each([true, false])(
+  'a call that failed before its hold was made sets nothing aside in the end (streamed: %p)',
+  async stream => {
+    gateway.server.gateway.ledger = real
+    const { accountId, key } = await payer()
+    const pending = async () => (await gateway.ledger.balance(accountId))?.pendingNano
+    await (await ask(true, key)).text()
+    await until(async () => (await pending()) === 0n)
+    const due = Promise.withResolvers<void>()
+    const made = Promise.withResolvers<void>()
+    const given = Promise.withResolvers<void>()
+    gateway.server.gateway.ledger = {
+      ...real,
+      hold: async request => {
+        await due.promise
+        const result = await real.hold(request)
+        made.resolve()
+        return result
+      },
+      void: async request => {
+        await real.void(request)
+        given.resolve()
+      },
+    }
+    const { answer } = upstream
+    upstream.answer = () => new Response('{"error":{"message":"no"}}', { status: 400 })
+    try {
+      expect((await ask(stream, key)).status).toBe(400)
+    } finally {
+      upstream.answer = answer
+    }
+    due.resolve()
+    await Promise.all([made.promise, given.promise])
+    gateway.server.gateway.ledger = real
+    expect(await pending()).toBe(0n)
+  },
+)
