@@ -191,8 +191,9 @@ test.each([true, false])(
         return result
       },
       void: async request => {
-        await real.void(request)
+        const result = await real.void(request)
         given.resolve()
+        return result
       },
     }
     const { answer } = upstream
