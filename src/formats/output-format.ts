@@ -16,11 +16,6 @@ export function schemaOutput(
   }
 }
 
-/** An answer of this schema, to which the caller's format holds every model. */
-export function heldOutput(schema: JsonObject): JsonSchemaOutput {
-  return { ...schemaOutput(schema, {}), strict: 'always' }
-}
-
 /** The schema of an answer with what the answer is for in its own description, for formats that have no other place for it. */
 export function describedSchema({ schema, description }: JsonSchemaOutput): JsonObject {
   if (description === undefined || description === '') return schema

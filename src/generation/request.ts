@@ -72,8 +72,7 @@ export interface JsonSchemaOutput {
   name: string | undefined
   description: string | undefined
   schema: JsonObject
-  /** Whether the model must be held to the schema; `always` where the caller's format does that unasked. */
-  strict: boolean | 'always' | undefined
+  strict: boolean | undefined
 }
 
 /**

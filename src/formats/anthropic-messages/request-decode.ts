@@ -3,7 +3,7 @@ import { Type } from '@sinclair/typebox/type'
 import { GatewayError } from '@/errors/gateway-error.ts'
 import type { Call } from '@/formats/codec.ts'
 import { assertShape } from '@/formats/invalid.ts'
-import { heldOutput } from '@/formats/output-format.ts'
+import { schemaOutput } from '@/formats/output-format.ts'
 import { EFFORTS, type GenerationRequest, type OutputFormat, type Reasoning } from '@/generation/request.ts'
 import {
   asArray,
@@ -132,7 +132,7 @@ function inverse(value: boolean | undefined): boolean | undefined {
 function decodeOutput(body: JsonObject): OutputFormat | undefined {
   const format = asObject(asObject(body['output_config'])?.['format']) ?? asObject(body['output_format'])
   const schema = asObject(format?.['schema'])
-  return format?.['type'] !== 'json_schema' || schema === undefined ? undefined : heldOutput(schema)
+  return format?.['type'] !== 'json_schema' || schema === undefined ? undefined : schemaOutput(schema, {})
 }
 
 function decodeReasoning(

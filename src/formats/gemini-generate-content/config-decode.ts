@@ -1,4 +1,4 @@
-import { heldOutput } from '@/formats/output-format.ts'
+import { schemaOutput } from '@/formats/output-format.ts'
 import {
   type GenerationRequest,
   MODALITIES,
@@ -91,7 +91,7 @@ function textFormat({ responseFormat }: JsonObject): OutputFormat | undefined {
   if (type === 'text/plain') return { type: 'text' }
   if (type !== JSON_TYPE) return undefined
   const known = asObject(schema)
-  return known === undefined ? { type: 'json' } : heldOutput(known)
+  return known === undefined ? { type: 'json' } : schemaOutput(known, {})
 }
 
 const JSON_TYPE = 'application/json'
@@ -106,7 +106,7 @@ function decodeOutput(config: JsonObject): OutputFormat | undefined {
     asObject(config['responseJsonSchema']) ?? (openapi === undefined ? undefined : liftSchema(openapi))
   // A schema says enough of the type.
   if (schema === undefined) return mimeType === undefined ? undefined : { type: 'json' }
-  return heldOutput(schema)
+  return schemaOutput(schema, {})
 }
 
 function decodeThinking(config: JsonObject | undefined): Reasoning | undefined {

@@ -2,7 +2,7 @@ import type { EncodedRequest, Target } from '@/formats/codec.ts'
 import { nearestEffort, thinksAnyway, wantedEffort } from '@/formats/effort.ts'
 import { fitKey } from '@/formats/fit-key.ts'
 import { unsayable } from '@/formats/invalid.ts'
-import { strictOutput, withObjectOutput } from '@/formats/openai/object-output.ts'
+import { withObjectOutput } from '@/formats/openai/object-output.ts'
 import { isSharedHint, MAX_KEY, userFields } from '@/formats/openai/shared-fields.ts'
 import { schemaName } from '@/formats/output-format.ts'
 import { fitLimit } from '@/formats/output-limit.ts'
@@ -58,7 +58,7 @@ export function encodeRequest(full: GenerationRequest, target: Target): EncodedR
     tools: encodedTools.length === 0 ? undefined : encodedTools,
     ...(encodedTools.length === 0 ? {} : encodeChoices(toolChoice, parallelToolCalls, tools, rules)),
     web_search_options: searchOptions(tools, rules),
-    response_format: encodeOutput(output, target),
+    response_format: encodeOutput(output),
     ...encodeLength(maxOutputTokens, target, rules),
     ...encodeReasoning(reasoning, rules),
     verbosity: rules.take('verbosity', verbosity),
@@ -111,16 +111,17 @@ function encodeChoices(
   }
 }
 
-function encodeOutput(output: OutputFormat | undefined, target: Target): JsonObject | undefined {
+function encodeOutput(output: OutputFormat | undefined): JsonObject | undefined {
   if (output === undefined || output.type === 'text') return undefined
   if (output.type === 'json') return { type: 'json_object' }
+  const { description, strict } = output
   return {
     type: 'json_schema',
     json_schema: present({
       name: schemaName(output, 64, 'response'),
-      description: output.description,
+      description,
       schema: output.schema,
-      strict: strictOutput(output, target),
+      strict,
     }),
   }
 }

@@ -1,5 +1,4 @@
-import { functionParameters } from '@/formats/openai/parameters.ts'
-import { canBeStrict } from '@/formats/openai/strict-schema.ts'
+import { canBeStrict, functionParameters } from '@/formats/openai/parameters.ts'
 import { lostSettings, NO_SETTINGS } from '@/formats/tools/web-search.ts'
 import type { CustomTool, FunctionTool, HostedTool, Tool, ToolChoice } from '@/generation/tool.ts'
 import { asObject, type JsonObject, present } from '@/json/json.ts'

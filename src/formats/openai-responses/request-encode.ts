@@ -4,7 +4,7 @@ import { nestExtensions } from '@/formats/extensions.ts'
 import { fitKey } from '@/formats/fit-key.ts'
 import { refuseSeveral, unsayable } from '@/formats/invalid.ts'
 import { Losses } from '@/formats/losses.ts'
-import { strictOutput, withObjectOutput } from '@/formats/openai/object-output.ts'
+import { withObjectOutput } from '@/formats/openai/object-output.ts'
 import { MAX_KEY, userFields } from '@/formats/openai/shared-fields.ts'
 import { schemaName } from '@/formats/output-format.ts'
 import { fitLimit } from '@/formats/output-limit.ts'
@@ -39,7 +39,7 @@ export function encodeRequest(asked: GenerationRequest, target: Target): Encoded
     ...encodePrompt(request, target, traits, losses),
     ...encodeOffer(request, losses),
     reasoning,
-    text: encodeText(request, asObject(ownText), { target, traits }, losses),
+    text: encodeText(request, asObject(ownText), traits, losses),
     max_output_tokens: encodeLimit(request.maxOutputTokens, target, losses),
     ...sampling.fields,
     metadata: request.metadata,
@@ -176,7 +176,7 @@ function encodeSampling(
 function encodeText(
   { output, verbosity }: GenerationRequest,
   extended: JsonObject | undefined,
-  { target, traits }: { target: Target; traits: ModelTraits },
+  traits: ModelTraits,
   losses: Losses,
 ): JsonObject | undefined {
   // Models that do not reason know no verbosity but the default.
@@ -184,12 +184,12 @@ function encodeText(
   if (refused) lose(losses, 'verbosity', verbosity)
   const text = {
     ...extended,
-    ...present({ format: encodeFormat(output, target), verbosity: refused ? undefined : verbosity }),
+    ...present({ format: encodeFormat(output), verbosity: refused ? undefined : verbosity }),
   }
   return Object.keys(text).length === 0 ? undefined : text
 }
 
-function encodeFormat(output: OutputFormat | undefined, target: Target): JsonObject | undefined {
+function encodeFormat(output: OutputFormat | undefined): JsonObject | undefined {
   switch (output?.type) {
     case undefined:
       return undefined
@@ -203,7 +203,7 @@ function encodeFormat(output: OutputFormat | undefined, target: Target): JsonObj
         name: schemaName(output, 64, 'response'),
         description: output.description,
         schema: output.schema,
-        strict: strictOutput(output, target) ?? false,
+        strict: output.strict ?? false,
       })
     default:
       return output satisfies never

@@ -1,7 +1,6 @@
 import { invalidRequest } from '@/formats/invalid.ts'
 import type { Losses } from '@/formats/losses.ts'
-import { functionParameters } from '@/formats/openai/parameters.ts'
-import { canBeStrict } from '@/formats/openai/strict-schema.ts'
+import { canBeStrict, functionParameters } from '@/formats/openai/parameters.ts'
 import { lostSettings, NO_SETTINGS, placeOf } from '@/formats/tools/web-search.ts'
 import type {
   ClientTool,

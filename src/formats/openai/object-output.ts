@@ -3,8 +3,7 @@ import type { Losses } from '@/formats/losses.ts'
 import { isObjectSchema, outputInWords } from '@/formats/output-format.ts'
 import { withRootInPlace } from '@/formats/schema-ref.ts'
 import { textPart } from '@/generation/part.ts'
-import type { GenerationRequest, JsonSchemaOutput } from '@/generation/request.ts'
-import { isHoldable } from './strict-schema.ts'
+import type { GenerationRequest } from '@/generation/request.ts'
 import { isServedByOpenai } from './vendor.ts'
 
 /**
@@ -23,13 +22,4 @@ export function withObjectOutput(
   if (isObjectSchema(schema)) return { ...request, output: { ...output, schema } }
   losses.add('output')
   return { ...request, output: undefined, instructions: [...instructions, textPart(outputInWords(output))] }
-}
-
-/**
- * Whether the model is to be held to an answer's schema. Formats that do so unasked take schemas to which OpenAI can hold
- * none; other vendors differ in what they take, and go by a schema without being told.
- */
-export function strictOutput({ strict, schema }: JsonSchemaOutput, target: Target): boolean | undefined {
-  if (strict !== 'always') return strict
-  return isServedByOpenai(target) && isHoldable(schema) ? true : undefined
 }

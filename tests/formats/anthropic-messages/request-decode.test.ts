@@ -311,7 +311,7 @@ describe('thinking and output', () => {
       name: undefined,
       description: undefined,
       schema: { type: 'object' },
-      strict: 'always' as const,
+      strict: undefined,
     }
     expect(decode({ output_config: { format } }).output).toEqual(expected)
     expect(decode({ output_format: format }).output).toEqual(expected)
