@@ -65,5 +65,10 @@ export type EventOf<Type extends GenerationEvent['type']> = Extract<GenerationEv
 /** Takes what comes next of an answer. */
 export type Emit = (event: GenerationEvent) => void
 
+/** Counts output that no event tells, if there is any. */
+export function withhold(text: string | undefined, emit: Emit): void {
+  if (text !== undefined && text !== '') emit({ type: 'withheld', bytes: Buffer.byteLength(text) })
+}
+
 /** Takes what comes next of it as the caller gets it: whole events of a format. */
 export type EmitText = (text: string) => void

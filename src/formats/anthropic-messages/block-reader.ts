@@ -1,7 +1,7 @@
 import type { DecodeContext } from '@/formats/codec.ts'
 import { joinPairs } from '@/formats/surrogates.ts'
 import type { CallIds } from '@/formats/tools/call-ids.ts'
-import type { Emit } from '@/generation/event.ts'
+import { type Emit, withhold } from '@/generation/event.ts'
 import type { Citation, Signature } from '@/generation/part.ts'
 import {
   asNonEmpty,
@@ -83,7 +83,7 @@ export function addDelta(open: OpenBlock, delta: JsonObject, emit: Emit): void {
     case 'compaction_delta':
       if (open.kind !== 'opaque') return
       open.value = compacted(open.value, delta)
-      return emit({ type: 'withheld', bytes: Buffer.byteLength(asString(delta['content']) ?? '') })
+      return withhold(asString(delta['content']), emit)
     default:
       return type satisfies never
   }
@@ -114,7 +114,7 @@ function addThought(open: Extract<OpenBlock, { kind: 'thinking' }>, piece: strin
 function addInput(open: OpenBlock, piece: string, emit: Emit): void {
   if (open.kind === 'opaque') {
     open.partialInput += piece
-    emit({ type: 'withheld', bytes: Buffer.byteLength(piece) })
+    withhold(piece, emit)
   }
   if (open.kind !== 'tool') return
   const text = joinPairs(open, piece)

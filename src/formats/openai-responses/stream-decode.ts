@@ -5,7 +5,7 @@ import { complaintIn, cutAnswer, errorInAnswer, unreadableEvent } from '@/format
 import { AudioDeltas } from '@/formats/openai/audio-deltas.ts'
 import type { PlainReader, PlainShape, StreamDecoder } from '@/formats/plain/plain-text.ts'
 import { CallIds } from '@/formats/tools/call-ids.ts'
-import type { Emit, EventOf, GenerationEvent } from '@/generation/event.ts'
+import { type Emit, type EventOf, type GenerationEvent, withhold } from '@/generation/event.ts'
 import { compose, type StreamMachine } from '@/generation/machine.ts'
 import { asArray, asNumber, asObject, asString, type JsonObject, parseObject } from '@/json/json.ts'
 import { sliceMember } from '@/json/slice.ts'
@@ -154,7 +154,7 @@ export class EventDecoder implements StreamMachine<SseEvent, GenerationEvent> {
       case 'response.code_interpreter_call_code.delta':
       case 'response.mcp_call_arguments.delta':
       case 'response.shell_call_command.delta':
-        return emit({ type: 'withheld', bytes: Buffer.byteLength(asString(event['delta']) ?? '') })
+        return withhold(asString(event['delta']), emit)
       // What follows repeats what a done item says, pads the stream, or tells of a hosted tool at work.
       case 'keepalive':
       case 'response.content_part.done':

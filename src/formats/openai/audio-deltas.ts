@@ -1,6 +1,6 @@
 import type { Emit } from '@/generation/event.ts'
 import { type MediaPart, mediaPart } from '@/generation/part.ts'
-import { asString, type JsonObject } from '@/json/json.ts'
+import { asNonEmpty, asString, type JsonObject } from '@/json/json.ts'
 
 /** How the bytes of a WAV begin; what comes in a stream has no head. */
 const WAV = 'UklGR'
@@ -12,9 +12,10 @@ export class AudioDeltas {
   #transcript = ''
 
   push(audio: JsonObject | undefined, emit: Emit): void {
-    const data = asString(audio?.['data'])
-    if (data !== undefined && data !== '') this.#pieces.push(data)
+    const data = asNonEmpty(audio?.['data'])
+    if (data !== undefined) this.#pieces.push(data)
     const words = asString(audio?.['transcript']) ?? ''
+    if (data === undefined && words === '') return
     this.#transcript += words
     emit({ type: 'withheld', bytes: Buffer.byteLength(words) })
   }

@@ -117,7 +117,7 @@ const STREAMS: Readonly<Record<string, Stream>> = {
   },
 }
 
-function pipelines({ from }: Stream): Pipeline[] {
+function pipelines({ from }: Pick<Stream, 'from'>): Pipeline[] {
   const codec = CODECS[from]
   const context = { vendor: 'example', newId: () => 'id' }
   const to = from === CHAT ? MESSAGES : CHAT
@@ -158,4 +158,40 @@ describe.each(Object.entries(STREAMS))('%s', (_what, stream) => {
       expect(meter.estimatedOutput).toBe(TOKENS)
     }
   })
+})
+
+test.each<[string, Pick<Stream, 'from' | 'head'>]>([
+  [
+    'audio that is null beside a role',
+    { from: CHAT, head: [choice({ role: 'assistant', content: '', audio: null })] },
+  ],
+  [
+    'audio without anything in it',
+    { from: CHAT, head: [choice({ role: 'assistant' }), choice({ audio: {} })] },
+  ],
+  [
+    'a word that is not there',
+    { from: RESPONSES, head: [created, { type: 'response.audio.transcript.delta', delta: '' }] },
+  ],
+  [
+    'code that is not there',
+    { from: RESPONSES, head: [created, { type: 'response.code_interpreter_call_code.delta', delta: '' }] },
+  ],
+  [
+    'input that is not there',
+    {
+      from: MESSAGES,
+      head: [
+        messageStart,
+        blockStart(0, { type: 'server_tool_use', id: 's', name: 'code_execution', input: {} }),
+        blockDelta(0, { type: 'input_json_delta', partial_json: '' }),
+      ],
+    },
+  ],
+])('%s is no output: another channel may still take over', (_what, stream) => {
+  for (const pipeline of pipelines(stream)) {
+    for (const event of stream.head)
+      pipeline.push(Buffer.from(`event: ${event['type']}\ndata: ${JSON.stringify(event)}\n\n`), () => {})
+    expect(pipeline.meter.output).toBe(false)
+  }
 })
