@@ -18,6 +18,8 @@ export class Meter {
   /** What of the answer the caller's format has no word for; undefined: it says all of it. */
   untold: Set<string> | undefined
   #textBytes = 0
+  /** How often output came that has no text. */
+  #textless = 0
   /** Whether the first candidate began and has not ended. */
   #isWriting = false
   /** Those of the others of which that is so; most answers have none, and an open stream is to be few objects. */
@@ -57,6 +59,11 @@ export class Meter {
   /** Tokens of the answer so far by rule of thumb, for the time until the upstream reports its own count. */
   get estimatedOutput(): number {
     return tokensIn(this.#textBytes)
+  }
+
+  /** Changes with whatever more of the answer comes. */
+  get said(): number {
+    return this.#textBytes + this.#textless
   }
 
   /** True when the answer came to its end, and its usage is known. Chat tells the usage after the end. */
@@ -122,6 +129,7 @@ export class Meter {
         this.output = true
         return
       default:
+        this.#textless += 1
         this.output = true
     }
   }

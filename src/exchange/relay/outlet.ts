@@ -269,7 +269,7 @@ export class Outlet {
    * over it buys no time, unless it is more of the answer.
    */
   #endOver({ meter, ending }: Pipeline, now: number): void {
-    const said = meter.finished ? meter.endings : meter.estimatedOutput
+    const said = meter.finished ? meter.endings : meter.said
     if (said !== this.#said) {
       this.#said = said
       this.#endedAt = this.#lastRead

@@ -194,10 +194,20 @@ describe('an upstream that goes on behind the end of its answer', () => {
     expect(one.meter).toMatchObject({ finished: true, error: undefined })
   })
 
-  test('has all the time that it takes to say more', async () => {
+  test.each([
+    ['at length', DELTA],
+    ['a letter at a time', 'data: {"choices":[{"index":0,"delta":{"content":"x"}}]}\n\n'],
+    [
+      'in pictures',
+      'data: {"choices":[{"index":0,"delta":{"images":[{"type":"image_url","image_url":{"url":"data:image/png;base64,AAAA"}}]}}]}\n\n',
+    ],
+  ])('has all the time that it takes to say more, %s', async (_, more) => {
     const clock = manualClock()
     const one = await running(clock)
-    await goOn(one, clock, 20, DELTA + FINISH + USAGE)
+    for (let time = 0; time < 10; time += 1) {
+      await goOn(one, clock, 1, more + FINISH + USAGE)
+      await goOn(one, clock, 1, ': working\n\n')
+    }
     expect(one.ending.aborted).toBe(false)
     one.upstream.close()
     await one.ended
