@@ -76,7 +76,10 @@ const UNKNOWN: ModelTraits = { ...GEMINI_3, mixedTools: false, refusesUnsignedCa
  * fits nowhere else is taken for newer than this table.
  */
 const MODELS: readonly (readonly [RegExp, ModelTraits])[] = [
-  [/gemma-4/, { ...OLDER, thinking: { type: 'level', levels: ['MINIMAL', 'HIGH'] }, maxCandidates: 1 }],
+  [
+    /(?:^|\/)gemma-4(?!b)/,
+    { ...OLDER, thinking: { type: 'level', levels: ['MINIMAL', 'HIGH'] }, maxCandidates: 1 },
+  ],
   [/gemma|learnlm|palm|bison/, { ...OLDER, maxCandidates: 1 }],
   [/gemini-2\.5-.*(?:image|tts|audio|live)/, { ...GEMINI_2_5, thinking: NO_THINKING, maxCandidates: 1 }],
   [/gemini-2\.5-flash-lite/, { ...GEMINI_2_5, thinking: budget(512, 24_576, true) }],

@@ -59,10 +59,11 @@ const OPEN_EFFORTS: readonly Effort[] = ['low', 'medium', 'high']
 
 /**
  * OpenAI added a level with nearly every version, and from 6.1 on (and in Astra) takes the two least away; the o-series knows
- * three.
+ * three, the pro models up to 5.5 no less than what the model is for.
  */
 function effortsOf(name: string, version: number | undefined): readonly Effort[] {
   if (version === undefined) return OPEN_EFFORTS
+  if (version < 506 && name.includes('-pro')) return version === 500 ? ['high'] : ['medium', 'high', 'xhigh']
   if (version === 500) return ['minimal', 'low', 'medium', 'high']
   if (version === 501) return ['none', 'low', 'medium', 'high']
   if (version < 506) return ['none', 'low', 'medium', 'high', 'xhigh']

@@ -28,7 +28,7 @@ const FAMILIES: readonly (readonly [RegExp, ModelTraits])[] = [
   [/^o\d/, { ...REASONS, efforts: THREE }],
   [/^codex-mini/, { ...REASONS, efforts: THREE }],
   [/^gpt-5-pro/, { ...REASONS, efforts: ['high'] }],
-  [/^gpt-5\.\d-pro/, { ...REASONS, efforts: ['medium', 'high', 'xhigh'] }],
+  [/^gpt-5\.[2-5]-pro/, { ...REASONS, efforts: ['medium', 'high', 'xhigh'] }],
   [/^gpt-5(\.1)?-codex(?!-max)/, { ...REASONS, efforts: THREE }],
   [/^gpt-5(?!\.)/, { ...REASONS, efforts: ['minimal', ...THREE] }],
   [/^gpt-5\.1(?!-codex-max)(?!\d)/, { ...REASONS, efforts: ['none', ...THREE] }],

@@ -434,6 +434,7 @@ describe('configuration', () => {
     ['gemini-3.8-flash-lite', { effort: 'minimal' }, { thinkingLevel: 'MINIMAL' }],
     ['gemma-4-31b-it', { effort: 'minimal' }, { thinkingLevel: 'MINIMAL' }],
     ['gemma-4-31b-it', { effort: 'low' }, { thinkingLevel: 'HIGH' }],
+    ['medgemma-4b-it', { effort: 'low' }, undefined],
     [G2, { effort: 'high' }, undefined],
     ['gemini-3.1-flash-tts', { effort: 'high' }, undefined],
     ['gemini-2.5-flash-preview-tts', { effort: 'high' }, undefined],
@@ -441,7 +442,8 @@ describe('configuration', () => {
     const reasoning = { effort: undefined, budgetTokens: undefined, summary: undefined, ...said }
     const { body, losses } = encode({ reasoning }, model)
     expect(body['generationConfig']).toEqual(thinkingConfig === undefined ? undefined : { thinkingConfig })
-    const isUnheard = model === G2 || model.endsWith('tts') || ('effort' in said && said.effort === 'none')
+    const isUnheard =
+      model === G2 || /tts$|^medgemma/.test(model) || ('effort' in said && said.effort === 'none')
     expect(losses).toEqual(isUnheard && model !== G25 ? [{ field: 'reasoning', name: undefined }] : [])
   })
 

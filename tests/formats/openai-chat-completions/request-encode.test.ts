@@ -134,6 +134,8 @@ describe('by the name of the model', () => {
     ['gpt-5.1', 'minimal', 'none'],
     ['gpt-5.4', 'xhigh', 'xhigh'],
     ['gpt-5.4', 'max', 'xhigh'],
+    ['gpt-5-pro', 'low', 'high'],
+    ['openai/gpt-5.4-pro', 'low', 'medium'],
     ['gpt-5.6-luna', 'max', 'max'],
     ['gpt-6-luna', 'none', 'none'],
     ['gpt-6-astra', 'none', 'low'],
