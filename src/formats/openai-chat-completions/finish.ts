@@ -72,7 +72,7 @@ const WRITTEN = {
 /** The largest `n` that OpenAI takes. */
 export const MOST_CHOICES = 128
 
-/** How a choice ends that the upstream skipped: whoever takes places for numbers needs one of those behind it. */
+/** How a choice ends that the upstream skipped. It is there since clients take a choice's place in the list for its number. */
 export const SKIPPED: Finish = { reason: 'other', stopSequence: undefined, message: undefined }
 
 /** Reads a choice's finish. Undefined and empty reasons are those of a stream that ended by its mark alone. */

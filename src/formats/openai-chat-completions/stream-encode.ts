@@ -58,9 +58,9 @@ class ChunkEncoder implements StreamEncoder {
       case 'tool-input-delta':
       case 'tool-input-end':
         return this.#owners[event.block]?.push(event, emit)
-      case 'withheld':
+      // A server tool's doings, which this format has no word for, and what is held back of an answer.
       case 'opaque':
-        // A server tool's doings, which this format has no word for.
+      case 'withheld':
         return
       case 'logprobs':
         return this.#candidate(event.candidate, emit).logprobs(event.content, emit)

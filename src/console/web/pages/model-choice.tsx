@@ -42,7 +42,7 @@ export function ModelChoice({
   )
 }
 
-/** One of a list of models; of many one that is called as is typed is chosen at once, and the list is of those. */
+/** One of a list of models. Typing a part of a name narrows a long list, and chooses the first that fits. */
 export function OneModel({
   models,
   value: chosen,
