@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import { asc, desc, eq, sql } from 'drizzle-orm'
+import { asc, desc, eq, or, sql } from 'drizzle-orm'
 import type { Rows } from '@/db/connect.ts'
 import { inPortions } from '@/db/in-portions.ts'
 import { priceVersion } from '@/db/schema.ts'
@@ -21,20 +21,20 @@ const newestFirst = [desc(priceVersion.validFrom), desc(priceVersion.id)] as con
 /** Not planned for later. After the clock was set back its time may still be to come. */
 const isMadeForAtOnce = sql`${priceVersion.validFrom} <= ${priceVersion.createdAt}`
 
-/** Whether another was made for at once since then. */
-const isReplaced = sql`exists (select from ${priceVersion} later where later.model_id = ${priceVersion.modelId}
-  and later.id > ${priceVersion.id} and later.valid_from <= later.created_at)`
-
 /**
- * The version in force of every model that ever had one, removed models included: of the last that was made for at once,
- * which holds whatever the clock says, and those that were planned the one whose time is the latest.
+ * The version in force of every model that ever had one, removed models included. Where none is by the clock, the last
+ * that was made for at once.
  */
 export async function readCurrentPrices(rows: Rows): Promise<Map<string, StoredPrice>> {
   const found = await rows
     .selectDistinctOn([priceVersion.modelId])
     .from(priceVersion)
-    .where(sql`case when ${isMadeForAtOnce} then not ${isReplaced} else ${isInForce} end`)
-    .orderBy(priceVersion.modelId, ...newestFirst)
+    .where(or(isInForce, isMadeForAtOnce))
+    .orderBy(
+      priceVersion.modelId,
+      sql`case when ${isInForce} then ${priceVersion.validFrom} end desc nulls last`,
+      desc(priceVersion.id),
+    )
   return new Map(found.map(row => [row.modelId, storedPrice(row)]))
 }
 

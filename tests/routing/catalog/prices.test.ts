@@ -129,25 +129,6 @@ describe('versions', () => {
     expect((await inCatalog())?.rates.tokens.input).toBe(1_250_000n)
   })
 
-  test('one that was applied holds after the clock was set back to before it, until another is applied', async () => {
-    await apply(undefined)
-    const at = (minutes: number) => new Date(Date.now() + minutes * 60_000)
-    const add = (input: string, validFrom: Date, createdAt: Date) =>
-      db.orm
-        .insert(priceVersion)
-        .values({ modelId: id, source: 'file', rates: { input }, validFrom, createdAt })
-    const inForce = async () => (await readCurrentPrices(db.orm)).get(id)?.rates?.tokens.input
-    expect(await inForce()).toBeUndefined()
-    // Applied while the clock was ahead; and planned before that, for a time that has come.
-    await add('2', at(60), at(60))
-    await add('3', at(-10), at(-20))
-    expect(await inForce()).toBe(2n)
-    await apply('input: 5')
-    expect(await inForce()).toBe(5_000_000n)
-    await add('6', at(-10), at(-20))
-    expect(await inForce()).toBe(5_000_000n)
-  })
-
   test('processes that apply at once make one', async () => {
     await Promise.all(Array.from({ length: 5 }, () => apply('input: 1.25')))
     expect(await versions()).toHaveLength(1)
