@@ -131,7 +131,7 @@ export class Bill {
    * the error that the answer must end in.
    */
   tick(meter: Meter): GatewayError | undefined {
-    if (meter.output && this.#looks++ % LOOKS_PER_NOTE === 0) {
+    if (meter.hasWorked && this.#looks++ % LOOKS_PER_NOTE === 0) {
       const soFar = this.#soFar(meter)
       this.note(soFar)
       this.#noted = outputTokens(soFar.usage)
@@ -207,7 +207,9 @@ export class Bill {
   usedUp(meter: Meter): UsedUp | undefined {
     const usage = meter.wholeUsage
     if (usage !== undefined && meter.finished) return this.#reported(usage, meter.servedTier)
-    return meter.output ? this.#soFar(meter) : undefined
+    // Of what failed before the caller would have seen any of it, another attempt can be made.
+    const isPaid = meter.error === undefined ? meter.hasWorked : meter.output
+    return isPaid ? this.#soFar(meter) : undefined
   }
 
   /** The same for an answer that came whole. */

@@ -61,6 +61,11 @@ export class Meter {
     return tokensIn(this.#textBytes)
   }
 
+  /** True once the upstream said something that is paid for, though the caller would not see it yet. */
+  get hasWorked(): boolean {
+    return this.output || this.#textBytes > 0
+  }
+
   /** Changes with whatever more of the answer comes. */
   get said(): number {
     return this.#textBytes + this.#textless
@@ -126,7 +131,6 @@ export class Meter {
         return
       case 'withheld':
         this.#textBytes += event.bytes
-        this.output = true
         return
       default:
         this.#textless += 1

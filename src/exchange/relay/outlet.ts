@@ -225,7 +225,7 @@ export class Outlet {
   }
 
   get #mayTellUsage(): boolean {
-    return this.#options.tellsAtEnd && this.#pipeline?.meter.output === true
+    return this.#options.tellsAtEnd && this.#pipeline?.meter.hasWorked === true
   }
 
   /** Ends the answer in an error of ours, also one whose attempt has yet to begin. */

@@ -247,6 +247,8 @@ export class PassthroughPipeline implements Pipeline {
       this.#textBytes = (this.#textBytes ?? 0) + Buffer.byteLength(JSON.stringify(event.text)) - 2
     }
     this.meter.observe(event)
+    // The caller gets it as it is.
+    if (event.type === 'withheld') this.meter.output = true
   }
 
   readonly #onFramed = (text: string): void => {

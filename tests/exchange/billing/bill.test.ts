@@ -111,12 +111,17 @@ function partOf(
 }
 
 /** What a bill reads of an answer that has not ended. */
-type Flowing = Pick<Meter, 'estimatedOutput' | 'output' | 'finished' | 'usage' | 'wholeUsage' | 'servedTier'>
+type Flowing = Pick<
+  Meter,
+  'estimatedOutput' | 'output' | 'hasWorked' | 'error' | 'finished' | 'usage' | 'wholeUsage' | 'servedTier'
+>
 
 /** An answer of so many tokens; nothing else of it is read. */
 function answerOf(estimatedOutput: number, told: Partial<Flowing> = {}): Meter {
   const none = {
     output: false,
+    hasWorked: told.output === true,
+    error: undefined,
     finished: false,
     usage: undefined,
     wholeUsage: undefined,
@@ -236,6 +241,14 @@ test('an answer that broke off before its first output is free, whatever it told
   const { bill } = await openBill()
   const told = { ...NO_USAGE, inputUncached: 7 }
   expect(bill.usedUp(answerOf(0, { usage: told, wholeUsage: told }))).toBeUndefined()
+})
+
+test('what was counted of an answer that nobody saw yet is charged to who left it, and is free where it failed', async () => {
+  const { bill } = await openBill()
+  const withheld = answerOf(3, { hasWorked: true })
+  expect(bill.usedUp(withheld)?.usage.outputText).toBe(3)
+  const error = new GatewayError('upstream_error', 'The upstream failed')
+  expect(bill.usedUp(answerOf(3, { hasWorked: true, error }))).toBeUndefined()
 })
 
 test('what a cut answer told of its usage is charged, though its text looks like less', async () => {

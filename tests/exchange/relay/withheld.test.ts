@@ -1,6 +1,10 @@
 import { describe, expect, test } from 'bun:test'
+import { fedStream } from '#tests/support/upstreams/upstream.ts'
 import { replyContext } from '#tests/transcripts/conversion.ts'
+import { systemClock } from '@/clock/clock.ts'
+import type { GatewayError } from '@/errors/gateway-error.ts'
 import { HubPipeline } from '@/exchange/relay/hub-pipeline.ts'
+import { Outlet } from '@/exchange/relay/outlet.ts'
 import { PassthroughPipeline } from '@/exchange/relay/passthrough-pipeline.ts'
 import type { Pipeline } from '@/exchange/relay/pipeline.ts'
 import { CODECS } from '@/formats/registry.ts'
@@ -142,6 +146,41 @@ function pipelines({ from }: Pick<Stream, 'from'>): Pipeline[] {
   ]
 }
 
+test.each([
+  ['converted, may be tried again on another channel', 1, 0],
+  ['passed on, has reached its caller', 0, 1],
+] as const)('what failed while no event told it, and is %s', async (_, which, outputs) => {
+  const head = [created, itemAdded('code_interpreter_call')]
+  const code = { type: 'response.code_interpreter_call_code.delta', output_index: 0, delta: TEXT }
+  const failed = {
+    type: 'response.failed',
+    response: { status: 'failed', error: { code: 'server_error', message: 'down' } },
+  }
+  const pipeline = pipelines({ from: RESPONSES })[which]
+  if (pipeline === undefined) throw new Error('there are two')
+  const outlet = new Outlet({
+    clock: systemClock,
+    keepalive: new Uint8Array(),
+    encodeError: () => new Uint8Array(),
+    breakAfterError: false,
+    tellsAtEnd: true,
+  })
+  outlet.beginAttempt()
+  const upstream = fedStream()
+  let told = 0
+  const events = { onFirstOutput: () => void told++, onConclusion: () => undefined }
+  const answer = new Response(outlet.readable).text()
+  const failure = outlet.pipe(upstream.stream, pipeline, 60_000, events).then(
+    () => undefined,
+    (error: GatewayError) => error.kind,
+  )
+  for (const event of [...head, code, failed])
+    upstream.write(`event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`)
+  expect(await failure).toBe(outputs === 0 ? 'upstream_error' : undefined)
+  expect(told).toBe(outputs)
+  if (outputs > 0) expect(await answer).toContain(TEXT)
+})
+
 describe.each(Object.entries(STREAMS))('%s', (_what, stream) => {
   test('counts as it comes, and once', () => {
     for (const pipeline of pipelines(stream)) {
@@ -152,7 +191,7 @@ describe.each(Object.entries(STREAMS))('%s', (_what, stream) => {
       expect(meter.estimatedOutput).toBe(0)
       for (let count = 1; count <= PIECES; count += 1) {
         push(stream.piece)
-        expect(meter).toMatchObject({ output: true, estimatedOutput: (TOKENS / PIECES) * count })
+        expect(meter).toMatchObject({ hasWorked: true, estimatedOutput: (TOKENS / PIECES) * count })
       }
       for (const event of stream.rest ?? []) push(event)
       expect(meter.estimatedOutput).toBe(TOKENS)
@@ -188,10 +227,10 @@ test.each<[string, Pick<Stream, 'from' | 'head'>]>([
       ],
     },
   ],
-])('%s is no output: another channel may still take over', (_what, stream) => {
+])('%s is nothing that is paid for', (_what, stream) => {
   for (const pipeline of pipelines(stream)) {
     for (const event of stream.head)
       pipeline.push(Buffer.from(`event: ${event['type']}\ndata: ${JSON.stringify(event)}\n\n`), () => {})
-    expect(pipeline.meter.output).toBe(false)
+    expect(pipeline.meter.hasWorked).toBe(false)
   }
 })
