@@ -68,16 +68,21 @@ async function serve({ settings, io, log, metrics }: Serving): Promise<void> {
     if (!io.terminal) process.on('SIGHUP', act)
   }
   onHangup(() => undefined)
-  const serves = endIfStopped(stop, settings, log)
+  const endsByItself = endIfStopped(stop, log)
+  // The embedded database is started to its end, and then stopped.
+  if (settings.databaseUrl === undefined) endsByItself()
   // Before anything is made or opened: the environment may name a file that is not there.
   configFileOf(settings)
   const hosts = { HOST: settings.api.host, OPS_HOST: settings.ops.host, CONSOLE_HOST: settings.console.host }
   await requireKnownHosts(hosts)
   const journalDirectory = stateDirectory(settings.dataDir, 'journal')
   await using opened = new AsyncDisposableStack()
+  opened.defer(endsByItself)
   const hasStarted = opened.adopt(tellOfSlowStart(log, systemClock), cancel => cancel())
   const database = await openDatabase({ ...settings, role: 'serve' })
   opened.defer(() => database.close())
+  // Once more, for a start that fails: it is to tell why, although closing the database takes a while.
+  opened.defer(endsByItself)
   const secretBox = await openServing(database, settings)
   const operatorFile = { find: () => configFileOf(settings), database, secretBox, env: io.env, log }
   await applyAtStart(operatorFile)
@@ -88,17 +93,20 @@ async function serve({ settings, io, log, metrics }: Serving): Promise<void> {
   let ops: ReturnType<typeof bindOps> | undefined
   opened.defer(() => ops?.stop(true))
   const base = { database, secretBox, clock: systemClock, log }
+  // Its workers serve one before the other, and each knows whether it has to take leave.
+  if (settings.workers > 1) endsByItself()
   const server =
     settings.workers > 1
-      ? await startSupervisor({ ...settings, clock: systemClock, log, metrics })
+      ? await startSupervisor({ ...settings, stop, clock: systemClock, log, metrics })
       : await startServer({
           ...base,
           random: Math.random,
           settings: { ...settings, sharesPort: false, journalDirectory, farewellMs: FAREWELL_MS },
           metrics,
         })
+  if (server === undefined) return
   opened.defer(() => server.stop())
-  serves()
+  endsByItself()
   const { apiUrl, readings, probes } = server
   const console = await startConsole({ ...base, settings, apiUrl, readings })
   opened.defer(() => console.stop())
@@ -116,17 +124,18 @@ async function work(order: WorkerOrder, { settings, log, metrics }: Serving): Pr
   const stop = Promise.race([untilStopped(['SIGINT', 'SIGTERM']), untilDismissed()])
   // A terminal sends it to all of its processes. What is to be done of it, the supervisor does.
   process.on('SIGHUP', () => undefined)
-  const serves = endIfStopped(stop, settings, log)
+  const endsByItself = endIfStopped(stop, log)
   await using opened = new AsyncDisposableStack()
   // An open line keeps the process: the supervisor would wait for ever for one that could not start. Closed from here it is
   // no dismissal, which would end the process before its error is told.
   opened.defer(() => {
-    serves()
+    endsByItself()
     process.disconnect?.()
   })
   const hasStarted = opened.adopt(tellOfSlowStart(log, systemClock), cancel => cancel())
   const database = await openDatabase({ ...settings, role: 'command' })
   opened.defer(() => database.close())
+  opened.defer(endsByItself)
   const server = await startServer({
     clock: systemClock,
     random: Math.random,
@@ -143,7 +152,7 @@ async function work(order: WorkerOrder, { settings, log, metrics }: Serving): Pr
     metrics,
   })
   opened.defer(() => server.stop())
-  serves()
+  endsByItself()
   reportTo(server.apiUrl, {
     metrics: () => metrics.registry.getMetricsAsJSON(),
     unreadiness: server.probes.unreadiness,
@@ -154,17 +163,18 @@ async function work(order: WorkerOrder, { settings, log, metrics }: Serving): Pr
 
 /**
  * Ends the process at once when it is told to before the returned function is called: what a start waits for may never
- * come, and there is nothing to take leave of. Only the embedded database is started to its end, and then stopped.
+ * come, and there is nobody yet of whom to take leave. From that call on whoever made it sees to the end: it serves, it
+ * has workers of which some may, or its start has failed and says why.
  */
-function endIfStopped(stop: Promise<string>, { databaseUrl }: Settings, log: Log): () => void {
-  let serves = databaseUrl === undefined
+function endIfStopped(stop: Promise<string>, log: Log): () => void {
+  let endsByItself = false
   void stop.then(signal => {
-    if (serves) return
+    if (endsByItself) return
     log.info({ signal }, 'stopped before it served anybody')
     process.exit(0)
   })
   return () => {
-    serves = true
+    endsByItself = true
   }
 }
 

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { existsSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs'
+import { connect, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { openPayer } from '#tests/support/gateway/payer.ts'
@@ -166,6 +167,74 @@ test('ends at once when it is told to while it waits for what its start needs', 
   expect(await child.stdout.text()).toContain('stopped before it served anybody')
   await holder`select pg_advisory_unlock_all()`
   holder.release()
+})
+
+/** The database by a way on which connections of a pool that the client has ended stay open until they are released. */
+async function slowToClose(url: string) {
+  const address = new URL(url)
+  const directory = address.searchParams.get('host')
+  const port = Number(address.searchParams.get('port') ?? (address.port || '5432'))
+  const closing = Promise.withResolvers<void>()
+  const released = Promise.withResolvers<void>()
+  const server = createServer({ allowHalfOpen: true }, near => {
+    const far =
+      directory === null ? connect(port, address.hostname) : connect(`${directory}/.s.PGSQL.${port}`)
+    let isOfPool = false
+    near.on('error', () => far.destroy())
+    far.on('error', () => near.destroy())
+    near.once('data', begin => {
+      isOfPool = !begin.includes('tollgate migrate')
+    })
+    near.on('data', bytes => void far.write(bytes))
+    near.on('end', () => {
+      far.end()
+      if (isOfPool) closing.resolve()
+    })
+    far.on('data', bytes => void near.write(bytes))
+    far.on('close', async () => {
+      if (isOfPool) await released.promise
+      near.end()
+    })
+  })
+  const listening = Promise.withResolvers<void>()
+  server.listen(0, '127.0.0.1', listening.resolve)
+  await listening.promise
+  const own = server.address()
+  address.host = `127.0.0.1:${typeof own === 'object' ? own?.port : ''}`
+  address.search = ''
+  return {
+    url: address.href,
+    closing: closing.promise,
+    release: released.resolve,
+    close: () => server.close(),
+  }
+}
+
+test('a start that failed says so although it is told to stop while it closes what it had opened', async () => {
+  const slow = await slowToClose(database.url)
+  const dataDir = mkdtempSync(join(tmpdir(), 'tollgate-failed-start-'))
+  const configFile = join(dataDir, 'tollgate.yaml')
+  await Bun.write(configFile, 'channels: 7\n')
+  const child = Bun.spawn([process.execPath, join(import.meta.dir, '../../src/main.ts'), 'serve'], {
+    env: {
+      ...FREE_PORTS,
+      DATA_DIR: dataDir,
+      DATABASE_URL: slow.url,
+      TOLLGATE_SECRET: SECRET,
+      TOLLGATE_CONFIG: configFile,
+    },
+    stdout: 'ignore',
+    stderr: 'pipe',
+  })
+  await slow.closing
+  child.kill('SIGTERM')
+  // For what the signal should not do.
+  await Bun.sleep(200)
+  slow.release()
+  expect(await child.stderr.text()).toContain(configFile)
+  expect(await child.exited).toBe(1)
+  slow.close()
+  rmSync(dataDir, { recursive: true })
 })
 
 test('TOLLGATE_CONFIG that names no file: says so before anything is made', async () => {

@@ -17,6 +17,8 @@ interface SupervisorOptions {
   api: ListenAddress
   /** By which workers tell one another of channels; there is one where there are several. */
   redisUrl: string | undefined
+  /** Resolves with why it is to end. */
+  stop: Promise<string>
   clock: Clock
   log: Log
   /** What this process counts beside its workers. */
@@ -40,9 +42,10 @@ const ANSWER_MS = 2_000
 /**
  * Starts the workers, and starts again whichever ends. The first decides the port if any will do, and whether the
  * address can be had at all; a start that fails is refused, a worker that fails later is tried again, ever slower.
+ * Undefined: it was told to stop before all of them served. Those that did have taken leave, and all have ended.
  */
-export async function startSupervisor(options: SupervisorOptions): Promise<Supervisor> {
-  const { clock, log, api, metrics } = options
+export async function startSupervisor(options: SupervisorOptions): Promise<Supervisor | undefined> {
+  const { stop, clock, log, api, metrics } = options
   refuseTakenAddress(api)
   const workerMetrics = new WorkerMetrics<WorkerProcess>()
   const newSeat = () => new Seat({ clock, log, onEnd: worker => workerMetrics.leave(worker) })
@@ -61,9 +64,11 @@ export async function startSupervisor(options: SupervisorOptions): Promise<Super
     isStopping = true
     await Promise.all(seats.map(seat => seat.clear()))
   })
-  const apiUrl = await first.fill(api.port)
-  const port = Number(new URL(apiUrl).port)
-  await Promise.all(others.map(seat => seat.fill(port)))
+  const apiUrl = await fillAll(first, others, { port: api.port, stop })
+  if (apiUrl === undefined) {
+    log.info({ signal: await stop }, 'stopping')
+    return undefined
+  }
   const own = ownRegistry(
     () => living().length,
     () => seats.reduce((sum, { restarts }) => sum + restarts, 0),
@@ -146,6 +151,23 @@ class Seat {
     this.worker?.send({ type: 'stop' })
     await this.worker?.exited
   }
+}
+
+/**
+ * Resolves with the address at which all of them serve, whose port the first has found. Undefined: they were to stop
+ * before, whatever the others wait for.
+ */
+async function fillAll(
+  first: Seat,
+  others: readonly Seat[],
+  { port, stop }: { port: number; stop: Promise<string> },
+): Promise<string | undefined> {
+  const stopped = stop.then(() => undefined)
+  const apiUrl = await Promise.race([stopped, first.fill(port)])
+  if (apiUrl === undefined) return undefined
+  const shared = Number(new URL(apiUrl).port)
+  const filled = Promise.all(others.map(seat => seat.fill(shared))).then(() => apiUrl)
+  return Promise.race([stopped, filled])
 }
 
 /** What ends a worker that served for so long is no fault of its start, and the next does not have to wait for it. */

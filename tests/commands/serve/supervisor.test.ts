@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { openPayer } from '#tests/support/gateway/payer.ts'
 import { FREE_PORTS, rawPost, type ServerProcess, spawnServer } from '#tests/support/gateway/serve-process.ts'
 import { SECRET } from '#tests/support/secret.ts'
 import { testDatabase } from '#tests/support/stores/database.ts'
@@ -37,15 +38,19 @@ afterAll(async () => {
   await redis?.close()
 })
 
+function configOf({ url }: ScriptedUpstream): string {
+  return `channels:
+  - { name: scripted, format: openai-chat-completions, base_url: "${url}", api_keys: ["upstream-secret-key"], allow_private: true }
+models:
+  - { id: m, channels: [{ channel: scripted, model: m }], prices: { input: 1, output: 2 } }
+`
+}
+
 /** Workers on the embedded Postgres, and a key for them. */
 async function start(env: Record<string, string> = {}): Promise<{ server: ServerProcess; key: string }> {
   const server = await spawnServer({
     env: { REDIS_URL: redis?.url ?? '', WORKERS: '2', SHUTDOWN_GRACE_MS: '10000', ...env },
-    config: `channels:
-  - { name: scripted, format: openai-chat-completions, base_url: "${upstream.url}", api_keys: ["upstream-secret-key"], allow_private: true }
-models:
-  - { id: m, channels: [{ channel: scripted, model: m }], prices: { input: 1, output: 2 } }
-`,
+    config: configOf(upstream),
   })
   const { id } = tollgate(server, 'account', 'create', '--email', 'a@b.c', '--credit', '5')
   return { server, key: tollgate(server, 'key', 'create', '--account', String(id)).key }
@@ -212,6 +217,107 @@ test('a worker that dies while the others still start is followed by another', a
   await reading
   rmSync(dataDir, { recursive: true })
   await db.close()
+}, 120_000)
+
+/**
+ * Two workers of which one has a stream open and the other has not begun its start, nor does before it is sent SIGCONT.
+ */
+async function halfStarted() {
+  const db = await testDatabase()
+  const { key } = await openPayer(db)
+  const dataDir = mkdtempSync(join(tmpdir(), 'tollgate-workers-'))
+  await Bun.write(join(dataDir, 'tollgate.yaml'), configOf(upstream))
+  const free = Bun.serve({ hostname: '127.0.0.1', port: 0, fetch: () => new Response() })
+  const apiUrl = free.url.origin
+  await free.stop(true)
+  const supervisor = Bun.spawn([process.execPath, join(import.meta.dir, '../../../src/main.ts'), 'serve'], {
+    cwd: dataDir,
+    env: {
+      ...FREE_PORTS,
+      PORT: new URL(apiUrl).port,
+      DATA_DIR: join(dataDir, 'data'),
+      DATABASE_URL: db.url,
+      REDIS_URL: redis?.url,
+      TOLLGATE_SECRET: SECRET,
+      LOG_FORMAT: 'json',
+      WORKERS: '2',
+    },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  let output = ''
+  const collect = async (stream: ReadableStream<Uint8Array>) => {
+    const decoder = new TextDecoder()
+    for await (const chunk of stream) output += decoder.decode(chunk, { stream: true })
+  }
+  const reading = Promise.all([collect(supervisor.stdout), collect(supervisor.stderr)])
+  await until(() => workersOf(supervisor).length === 1)
+  const [first = 0] = workersOf(supervisor)
+  await until(() => workersOf(supervisor).length === 2)
+  const second = workersOf(supervisor).find(pid => pid !== first) ?? 0
+  process.kill(second, 'SIGSTOP')
+  const fed = fedStream()
+  answer = () => eventStream(fed.stream)
+  fed.write(EVENT)
+  const client = rawPost(apiUrl, PATH, key, BODY)
+  await until(() => client.text().includes('one'))
+  return {
+    db,
+    supervisor,
+    second,
+    client,
+    output: () => output,
+    endStream() {
+      fed.write(END)
+      fed.close()
+    },
+    async close() {
+      await supervisor.exited
+      await reading
+      rmSync(dataDir, { recursive: true })
+      await db.close()
+    },
+  }
+}
+
+test('SIGTERM while a worker hangs in its start ends that one at once, and lets the streams of the others end', async () => {
+  const { db, supervisor, second, client, output, endStream, close } = await halfStarted()
+  // What whoever brings the schema along holds, for as long as that takes.
+  const holder = await db.sql.reserve()
+  await holder`select pg_advisory_lock(8390043843661231205)`
+  process.kill(second, 'SIGCONT')
+  const waiting = () => db.sql`
+    select from pg_stat_activity
+    where datname = current_database() and application_name = 'tollgate migrate' and wait_event = 'advisory'`
+  await until(async () => (await waiting()).length === 1)
+  supervisor.kill('SIGTERM')
+  await until(() => !isAlive(second))
+  await until(() => output().includes('"reason":"stop"'))
+  endStream()
+  expect(await supervisor.exited).toBe(0)
+  await client.closed
+  expect(client.text()).toContain('[DONE]')
+  expect([...(await db.sql`select id from hold`)]).toEqual([])
+  expect(await db.sql`select from entry where kind = 'usage'`).toHaveLength(1)
+  expect(output().match(/stopped before it served anybody/g)).toHaveLength(1)
+  expect(output()).toContain('"msg":"stopped"')
+  await holder`select pg_advisory_unlock_all()`
+  holder.release()
+  await close()
+}, 120_000)
+
+test('a start that failed says so although SIGTERM arrives while what did start takes leave', async () => {
+  const { supervisor, second, client, output, endStream, close } = await halfStarted()
+  process.kill(second, 'SIGKILL')
+  await until(() => output().includes('"reason":"stop"'))
+  supervisor.kill('SIGTERM')
+  // For what the signal should not do.
+  await Bun.sleep(200)
+  endStream()
+  expect(await supervisor.exited).toBe(1)
+  await client.closed
+  expect(client.text()).toContain('[DONE]')
+  await close()
+  expect(output()).toContain('before it served')
 }, 120_000)
 
 test('a worker that cannot start ends, although its line to the supervisor is open, so that another is tried', async () => {
