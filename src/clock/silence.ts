@@ -26,6 +26,14 @@ export class Silence {
     return this.#clock.elapsed() >= this.#countsFrom && !this.#isLost
   }
 
+  /**
+   * Until when silence says something, in ms: the time by the clock of the database as this process knows it, which does not
+   * know yet if that was set forward a moment ago. -Infinity while silence says nothing.
+   */
+  get knownTo(): number {
+    return this.counts ? this.#clock.elapsed() + this.#aheadMs : Number.NEGATIVE_INFINITY
+  }
+
   /** The database was reached. `nowMs` is what the time is there. */
   reached(nowMs: number): void {
     const aheadMs = nowMs - this.#clock.elapsed()

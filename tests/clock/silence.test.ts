@@ -45,3 +45,17 @@ test.each<[string, (silence: Silence, clock: ManualClock) => number | undefined,
     expect(silence.counts).toBe(true)
   },
 )
+
+test('until when silence says something is what the time was by the clock of the database, and what passed since', () => {
+  const clock = manualClock()
+  const silence = new Silence(clock, DEAD_AFTER_MS)
+  const ahead = 3_600_000
+  pass(clock, silence, DEAD_AFTER_MS - STEP_MS, ahead)
+  expect(silence.knownTo).toBe(Number.NEGATIVE_INFINITY)
+  pass(clock, silence, STEP_MS, ahead)
+  expect(silence.knownTo).toBe(clock.elapsed() + ahead)
+  clock.advance(1)
+  expect(silence.knownTo).toBe(clock.elapsed() + ahead)
+  silence.missed()
+  expect(silence.knownTo).toBe(Number.NEGATIVE_INFINITY)
+})

@@ -14,6 +14,9 @@ import { LEASE_SECONDS, type RunClaim } from './store.ts'
 /** A third of what a lease lasts, and some. */
 const RENEW_MS = 2000
 
+/** Renewals that may be without an answer at once; as many are made while a lease lasts. */
+const MOST_UNANSWERED = 5
+
 const SWEEP_MS = 60_000
 
 /** Where runs are kept, sealed and timed. */
@@ -30,9 +33,12 @@ export interface IdempotentGateway extends Gateway {
 export class Idempotency {
   readonly #options: IdempotencyOptions
   readonly #runs = new Map<string, IdempotentRun>()
+  /** The latest of each key, of those that run here. */
+  readonly #latest = new Map<string, IdempotentRun>()
   readonly #requests = new WeakMap<Request, IdempotentRun>()
   readonly #cancels: (() => void)[]
   readonly #silence: Silence
+  #unanswered = 0
   #onQuiet: () => void = () => {}
 
   constructor(options: IdempotencyOptions) {
@@ -45,9 +51,9 @@ export class Idempotency {
     }
     this.#cancels = [
       // Not one after the other: a renewal on a dead connection must not keep the next from being made.
-      clock.every(RENEW_MS, () => void this.#renew().catch(told.onFailure)),
+      clock.every(RENEW_MS, () => void this.#renew()),
       regularly(SWEEP_MS, () => this.#giveBack(), told),
-      regularly(SWEEP_MS, () => store.sweep(), told),
+      regularly(SWEEP_MS, () => store.sweep(this.#silence.knownTo), told),
     ]
   }
 
@@ -68,25 +74,32 @@ export class Idempotency {
    */
   async once(claim: RunClaim, caller: Request, run: (signal: AbortSignal) => Rerun): Promise<Response> {
     const { store, box, clock } = this.#options
-    const silence = this.#silence
     const { signal } = caller
+    const name = `${claim.accountId} ${claim.key}`
+    // What runs here lives, whatever the database has of it.
+    const knownTo = () => (this.#latest.has(name) ? Number.NEGATIVE_INFINITY : this.#silence.knownTo)
     for (;;) {
       const id = newRequestId()
-      const found = await inTime(store.claim(id, claim, silence.counts), clock)
-      if (found === 'begun') return this.#run(id, signal, run)
+      const found = await inTime(store.claim(id, claim, knownTo()), clock)
+      if (found === 'begun') return this.#run({ id, name }, signal, run)
       if (found !== undefined) {
         if (Buffer.compare(found.fingerprint, claim.fingerprint) !== 0) throw usedForAnother()
         if (found.state === 'unkept') throw notKept()
-        const answer = await replay(found, { store, box, clock, silence, signal })
+        const answer = await replay(found, { store, box, clock, knownTo, signal })
         if (answer !== undefined) return answer
       }
       if (signal.aborted) throw clientClosed()
     }
   }
 
-  async #run(id: string, caller: AbortSignal, begin: (signal: AbortSignal) => Rerun): Promise<Response> {
-    const run = new IdempotentRun({ ...this.#options, id, onEnd: () => this.#forget(run) })
+  async #run(
+    { id, name }: { id: string; name: string },
+    caller: AbortSignal,
+    begin: (signal: AbortSignal) => Rerun,
+  ): Promise<Response> {
+    const run = new IdempotentRun({ ...this.#options, id, onEnd: () => this.#forget(run, name) })
     this.#runs.set(id, run)
+    this.#latest.set(name, run)
     const leave = () => run.leave()
     caller.addEventListener('abort', leave)
     if (caller.aborted) leave()
@@ -102,11 +115,18 @@ export class Idempotency {
 
   /** Also where there is nothing to renew: whether others could have is known by whether this process can. */
   async #renew(): Promise<void> {
+    if (this.#unanswered === MOST_UNANSWERED) return
+    this.#unanswered += 1
+    const { store, clock, log } = this.#options
+    const renewed = store.renew([...this.#runs.keys()]).finally(() => {
+      this.#unanswered -= 1
+    })
     try {
-      this.#silence.reached(await this.#options.store.renew([...this.#runs.keys()]))
-    } catch (error) {
+      this.#silence.reached(await inTime(renewed, clock))
+    } catch (err) {
       this.#silence.missed()
-      throw error
+      if (this.#runs.size > 0)
+        log.warn({ err, runs: this.#runs.size }, 'idempotent requests could not be renewed')
     }
   }
 
@@ -117,8 +137,9 @@ export class Idempotency {
     if (lost.length > 0) await ledger.giveBack(lost, 'A retry with the same Idempotency-Key ran in its place')
   }
 
-  #forget(run: IdempotentRun): void {
+  #forget(run: IdempotentRun, name: string): void {
     this.#runs.delete(run.id)
+    if (this.#latest.get(name) === run) this.#latest.delete(name)
     if (this.#isQuiet()) this.#onQuiet()
   }
 

@@ -1,5 +1,4 @@
 import type { Clock } from '@/clock/clock.ts'
-import type { Silence } from '@/clock/silence.ts'
 import { pause } from '@/clock/wait.ts'
 import { type BodyRead, pulledBody } from '@/exchange/relay/pulled-body.ts'
 import type { SecretBox } from '@/secrets/secret-box.ts'
@@ -16,8 +15,8 @@ interface ReplayOptions {
   store: RunStore
   box: SecretBox
   clock: Clock
-  /** Whether a lease that was not renewed says that its process is dead. */
-  silence: Pick<Silence, 'counts'>
+  /** Until when the silence of its process is known to say something. */
+  knownTo: () => number
   /** Aborts when the one who waits leaves. */
   signal: AbortSignal
 }
@@ -28,8 +27,8 @@ interface ReplayOptions {
  * died. One that flows is joined when it has been seen to move, so that nobody gets the half that a dead process left.
  */
 export async function replay(run: StoredRun, options: ReplayOptions): Promise<Response | undefined> {
-  const { store, signal } = options
-  for (let found: StoredRun | undefined = run; !signal.aborted; found = await store.find(run.id)) {
+  const { store, knownTo, signal } = options
+  for (let found: StoredRun | undefined = run; !signal.aborted; found = await store.find(run.id, knownTo())) {
     if (found === undefined) return undefined
     const moves = found.alive && found.pulse !== run.pulse
     if ((found.state === 'complete' || moves) && found.head !== undefined) {
@@ -38,14 +37,10 @@ export async function replay(run: StoredRun, options: ReplayOptions): Promise<Re
       await reader.look()
       return responseOf(found.head, reader)
     }
-    if (!mayGoOn(found, options)) return undefined
+    if (!found.alive) return undefined
     await pause(LOOK_MS, options.clock)
   }
   return undefined
-}
-
-function mayGoOn(run: StoredRun | undefined, { silence }: ReplayOptions): boolean {
-  return run?.state === 'running' && (run.alive || !silence.counts)
 }
 
 /** Whether an answer is one that was given before. */
@@ -102,14 +97,15 @@ class ChunkReader {
 
   /** Undefined when there are no more. */
   async #fetch(): Promise<StoredChunk | undefined> {
-    const { store, clock } = this.#options
+    const { store, knownTo, clock } = this.#options
     let isLastLook = false
     while (this.#ending === undefined && !this.#hasLeft) {
       await this.look()
       const chunk = this.#read.shift()
       if (chunk !== undefined || isLastLook) return chunk
       // What it wrote last came before its end, so one more look sees all of it.
-      isLastLook = !mayGoOn(await store.find(this.#id), this.#options)
+      const run = await store.find(this.#id, knownTo())
+      isLastLook = run?.alive !== true
       if (!isLastLook) await pause(LOOK_MS, clock)
     }
     return undefined

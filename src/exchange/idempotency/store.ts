@@ -25,7 +25,7 @@ export interface StoredRun {
   state: RunState
   /** Undefined until the answer begins. */
   head: AnswerHead | undefined
-  /** False: it runs no more, or its lease was not renewed. */
+  /** False: it runs no more, or it is dead. */
   alive: boolean
   /** Changes while its process lives and works: with each renewal, and with each stretch that it writes. */
   pulse: string
@@ -59,25 +59,29 @@ const FAILED_SECONDS = 60
 /** Chunks that a reader holds at once. */
 const READ_AT_ONCE = 4
 
-/** The only SQL of idempotent requests. Time is the database's. */
+/**
+ * The only SQL of idempotent requests. Time is the database's. A run is dead whose lease ran out by `knownTo`, until when
+ * silence says something (clock/silence.ts).
+ */
 export type RunStore = ReturnType<typeof runStore>
 
 /** The runs of all processes that share a database. */
 export function runStore({ sql }: Pick<Database, 'sql'>) {
   const lease = () => sql`now() + make_interval(secs => ${LEASE_SECONDS})`
-  const columns = () =>
-    sql`id, fingerprint, state, status, headers, state = 'running' and leased_until > now() as alive,
+  // By `now()` alone all of them would have run out when the clock of the database is set forward.
+  const dead = (knownTo: number) => sql`leased_until <= least(now(), to_timestamp(${knownTo / 1000}::float8))`
+  const columns = (knownTo: number) =>
+    sql`id, fingerprint, state, status, headers, state = 'running' and not ${dead(knownTo)} as alive,
       format('%s %s', leased_until, (select max(seq) from idempotent_chunk where run_id = id)) as pulse`
   return {
     /**
-     * Begins a run under this id, or answers the one that has the key. A run that is dead, has failed or is past its
-     * time gives the key away. Undefined: the key was given away this moment; ask again.
-     * @param mayBeDead whether a lease that was not renewed says that its process is dead
+     * Begins a run under this id, or answers the one that has the key. A run that is dead or has failed gives the key away,
+     * and so does one that is over and past its time. Undefined: the key was given away this moment; ask again.
      */
     async claim(
       id: string,
       { accountId, key, fingerprint }: RunClaim,
-      mayBeDead: boolean,
+      knownTo: number,
     ): Promise<'begun' | StoredRun | undefined> {
       // The count comes first, so that the index no longer has what was freed.
       const begun = await sql`
@@ -86,7 +90,7 @@ export function runStore({ sql }: Pick<Database, 'sql'>) {
             expires_at = case when expires_at > now() then now() + make_interval(hours => ${KEPT_HOURS})
               else now() + make_interval(secs => ${FAILED_SECONDS}) end
           where account_id = ${accountId} and key = ${key} and state <> 'failed'
-            and case when state = 'running' then leased_until <= now() and ${mayBeDead} else expires_at <= now() end
+            and case when state = 'running' then ${dead(knownTo)} else expires_at <= now() end
           returning id
         )
         insert into idempotent_run (id, account_id, key, fingerprint, leased_until, expires_at)
@@ -95,12 +99,12 @@ export function runStore({ sql }: Pick<Database, 'sql'>) {
         on conflict (account_id, key) where state <> 'failed' do nothing returning id`
       if (begun.length > 0) return 'begun'
       const [row] = await sql<RunRow[]>`
-        select ${columns()} from idempotent_run
+        select ${columns(knownTo)} from idempotent_run
         where account_id = ${accountId} and key = ${key} and state <> 'failed'`
       return row && toRun(row)
     },
-    async find(id: string): Promise<StoredRun | undefined> {
-      const [row] = await sql<RunRow[]>`select ${columns()} from idempotent_run where id = ${id}`
+    async find(id: string, knownTo: number): Promise<StoredRun | undefined> {
+      const [row] = await sql<RunRow[]>`select ${columns(knownTo)} from idempotent_run where id = ${id}`
       return row && toRun(row)
     },
     /** Keeps runs alive; returns what the time is by the clock of the database, in ms. */
@@ -146,13 +150,13 @@ export function runStore({ sql }: Pick<Database, 'sql'>) {
         select id, account_id from idempotent_run where taken_over`
       return rows.map(row => ({ id: row.id, accountId: Number(row.account_id) }))
     },
-    /** Deletes what is past its time; returns how many runs. */
-    sweep: (): Promise<number> =>
+    /** Deletes what is past its time, but nothing that still runs; returns how many runs. */
+    sweep: (knownTo: number): Promise<number> =>
       deleteInPortions(
         most => sql`
           delete from idempotent_run where id in (
-            select id from idempotent_run where expires_at <= now() order by expires_at
-            limit ${most} for update skip locked) returning id`,
+            select id from idempotent_run where expires_at <= now() and (state <> 'running' or ${dead(knownTo)})
+            order by expires_at limit ${most} for update skip locked) returning id`,
       ),
   }
 }

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, spyOn, test } from 'bun:test'
+import { afterAll, beforeAll, describe, expect, spyOn, test } from 'bun:test'
 import { manualClock } from '#tests/support/manual-clock.ts'
 import { box } from '#tests/support/secret.ts'
 import { type TestDatabase, testDatabase } from '#tests/support/stores/database.ts'
@@ -32,6 +32,9 @@ afterAll(async () => {
   await idempotency.close()
   await database.close()
 })
+
+/** Silence has long said something, and does. */
+const EVER = Number.POSITIVE_INFINITY
 
 const claim = (key: string): RunClaim => ({ accountId: 1, key, fingerprint: new Uint8Array(32) })
 const caller = (signal?: AbortSignal) =>
@@ -146,10 +149,10 @@ test('is quiet when the last answer is there that is fetched for nobody but a re
 
 test('of an answer that cannot be given again no byte is kept', async () => {
   const id = Bun.randomUUIDv7()
-  expect(await store.claim(id, claim('unkept'), true)).toBe('begun')
+  expect(await store.claim(id, claim('unkept'), EVER)).toBe('begun')
   await store.append(id, { seq: 0, content: Buffer.from('the beginning of it'), ending: undefined })
   await store.end(id, { state: 'unkept', head: undefined, last: undefined })
-  expect(await store.find(id)).toMatchObject({ state: 'unkept' })
+  expect(await store.find(id, EVER)).toMatchObject({ state: 'unkept' })
   expect(await store.chunks(id, 0)).toEqual([])
 })
 
@@ -159,7 +162,7 @@ test('an answer is kept for a day from its beginning, and what failed for a minu
     ['failed', 60],
   ] as const) {
     const id = Bun.randomUUIDv7()
-    expect(await store.claim(id, claim(`kept-${state}`), true)).toBe('begun')
+    expect(await store.claim(id, claim(`kept-${state}`), EVER)).toBe('begun')
     await store.end(id, { state, head: { status: 200, headers: {} }, last: undefined })
     const [run] = await database.sql<{ left: number }[]>`
       select extract(epoch from expires_at - now())::float8 as left from idempotent_run where id = ${id}`
@@ -169,17 +172,31 @@ test('an answer is kept for a day from its beginning, and what failed for a minu
 
 test('an answer is read in its order, four stretches at a time', async () => {
   const id = Bun.randomUUIDv7()
-  expect(await store.claim(id, claim('in-order'), true)).toBe('begun')
+  expect(await store.claim(id, claim('in-order'), EVER)).toBe('begun')
   for (const seq of [4, 3, 2, 1, 0])
     await store.append(id, { seq, content: Buffer.from('x'), ending: undefined })
   const seqs = async (from: number) => (await store.chunks(id, from)).map(({ seq }) => seq)
   expect([await seqs(0), await seqs(4)]).toEqual([[0, 1, 2, 3], [4]])
 })
 
+/** Lets go on what waits for nothing but its turn. */
+const settled = () => new Promise<void>(resolve => setImmediate(resolve))
+
+/** All that the database was asked is answered, and so is what was asked because of that. */
+async function answered(...spies: { mock: { results: readonly { value?: unknown }[] } }[]): Promise<void> {
+  for (let known = -1, asked = 0; asked > known; ) {
+    known = asked
+    await settled()
+    const answers = spies.flatMap(({ mock }) => mock.results.map(one => one.value))
+    asked = answers.length
+    await Promise.allSettled(answers)
+  }
+}
+
 /** Begins a run whose process dies. */
 async function dieOn(of: RunClaim): Promise<string> {
   const id = Bun.randomUUIDv7()
-  expect(await store.claim(id, of, true)).toBe('begun')
+  expect(await store.claim(id, of, EVER)).toBe('begun')
   await database.sql`update idempotent_run set leased_until = now() - interval '1 second' where id = ${id}`
   return id
 }
@@ -190,22 +207,23 @@ test('what a dead run was charged is given back once the retry runs in its place
   )
   await database.sql`update idempotent_run set expires_at = now() - interval '1 second' where id = ${`${late}`}`
   for (const key of ['retried', 'late'])
-    expect(await store.claim(Bun.randomUUIDv7(), claim(`dead-${key}`), true)).toBe('begun')
+    expect(await store.claim(Bun.randomUUIDv7(), claim(`dead-${key}`), EVER)).toBe('begun')
   const another = { ...claim('dead-other'), fingerprint: new Uint8Array(32).fill(1) }
-  expect(await store.claim(Bun.randomUUIDv7(), another, true)).toBe('begun')
+  expect(await store.claim(Bun.randomUUIDv7(), another, EVER)).toBe('begun')
 
   clock.advance(60_000)
   await until(() => givenBack.length > 0)
   expect(givenBack.filter(id => [retried, left, other, late].includes(id))).toEqual([`${retried}`])
   // Some of it may be posted hours later.
-  await store.sweep()
+  await store.sweep(EVER)
   expect(await store.takenOver()).toEqual([{ id: `${retried}`, accountId: 1 }])
 })
 
 test.each(['a process begins', 'the database is back', 'the clock of the database was set forward'])(
   'once %s, the key of a run that was not renewed is free when its process has had the time to be heard, and not before',
   async what => {
-    const own = manualClock()
+    // Of the time that the database has.
+    const own = manualClock(Date.now())
     const key = `silent since ${what}`
     await dieOn(claim(key))
     const log = createLog({ level: 'silent', format: 'json' })
@@ -214,21 +232,11 @@ test.each(['a process begins', 'the database is back', 'the clock of the databas
     const asks = [spyOn(store, 'claim'), spyOn(store, 'find')]
     let ahead = 0
     renewals.mockImplementation(async () => own.elapsed() + ahead)
-    /** All that the database was asked is answered, and so is what was asked because of that. */
-    const answered = async () => {
-      for (let known = -1, asked = 0; asked > known; ) {
-        known = asked
-        await new Promise<void>(resolve => setImmediate(resolve))
-        const answers = [renewals, ...asks].flatMap(({ mock }) => mock.results.map(one => one.value))
-        asked = answers.length
-        await Promise.allSettled(answers)
-      }
-    }
     /** Goes on for so long, by 2 s at a time. */
     const pass = async (ms: number) => {
       for (let passed = 0; passed < ms; passed += 2000) {
         own.advance(2000)
-        await answered()
+        await answered(renewals, ...asks)
       }
     }
     if (what !== 'a process begins') await pass(60_000)
@@ -243,7 +251,7 @@ test.each(['a process begins', 'the database is back', 'the clock of the databas
       request: caller(),
       answer: async () => new Response('said'),
     }))
-    await answered()
+    await answered(renewals, ...asks)
     await pass(8000)
     expect(Bun.peek.status(asked)).toBe('pending')
     await until(async () => {
@@ -260,12 +268,217 @@ test('an answer is that of its own run, which is over for a process that was tak
   const head = (status: number) => ({ status, headers: {} })
   const dead = await dieOn(claim('came-back'))
   const [taken, other] = [Bun.randomUUIDv7(), Bun.randomUUIDv7()]
-  expect(await store.claim(taken, claim('came-back'), true)).toBe('begun')
-  expect(await store.claim(other, claim('beside'), true)).toBe('begun')
+  expect(await store.claim(taken, claim('came-back'), EVER)).toBe('begun')
+  expect(await store.claim(other, claim('beside'), EVER)).toBe('begun')
   await store.begin(taken, head(200))
   await store.begin(dead, head(500))
   await store.end(dead, { state: 'complete', head: head(500), last: undefined })
-  expect(await store.find(dead)).toMatchObject({ state: 'failed', head: undefined })
-  expect(await store.find(taken)).toMatchObject({ state: 'running', head: head(200) })
-  expect(await store.find(other)).toMatchObject({ state: 'running', head: undefined })
+  expect(await store.find(dead, EVER)).toMatchObject({ state: 'failed', head: undefined })
+  expect(await store.find(taken, EVER)).toMatchObject({ state: 'running', head: head(200) })
+  expect(await store.find(other, EVER)).toMatchObject({ state: 'running', head: undefined })
+})
+
+describe('when the clock of the database was set forward', () => {
+  /** A process to which the others' silence has long said something, and which last heard of the time `behindMs` ago. */
+  async function process(behindMs: number) {
+    const own = manualClock(Date.now())
+    const log = createLog({ level: 'silent', format: 'json' })
+    const renewals = spyOn(store, 'renew')
+    renewals.mockImplementation(async () => own.elapsed() - behindMs)
+    const once = new Idempotency({ store, ledger: { giveBack: async () => {} }, box, clock: own, log })
+    for (let passed = 0; passed < 20_000; passed += 2000) {
+      own.advance(2000)
+      await settled()
+    }
+    renewals.mockRestore()
+    return { once, clock: own, [Symbol.asyncDispose]: () => once.close() }
+  }
+
+  test('a run that runs is not deleted, though a day has passed by it', async () => {
+    const id = Bun.randomUUIDv7()
+    expect(await store.claim(id, claim('day'), EVER)).toBe('begun')
+    await database.sql`update idempotent_run set expires_at = now() - interval '1 minute' where id = ${id}`
+    await store.renew([id])
+    await store.sweep(EVER)
+    expect(await store.claim(Bun.randomUUIDv7(), claim('day'), EVER)).toMatchObject({ id, alive: true })
+    await store.append(id, { seq: 0, content: Buffer.from('x'), ending: undefined })
+  })
+
+  test('one that was not renewed since is deleted once its process has had the time to be heard', async () => {
+    const id = await dieOn(claim('day-silent'))
+    await database.sql`update idempotent_run set expires_at = now() - interval '1 minute' where id = ${id}`
+    for (const knownTo of [Number.NEGATIVE_INFINITY, Date.now() - 3_600_000]) {
+      await store.sweep(knownTo)
+      expect(await store.find(id, EVER)).toMatchObject({ state: 'running' })
+    }
+    await store.sweep(EVER)
+    expect(await store.find(id, EVER)).toBeUndefined()
+  })
+
+  test('the sweep of a process that has yet to hear of it deletes no run that runs', async () => {
+    const id = await dieOn(claim('day-swept'))
+    await database.sql`update idempotent_run set expires_at = now() - interval '1 minute' where id = ${id}`
+    await using late = await process(3_600_000)
+    const sweeps = spyOn(store, 'sweep')
+    const renewals = spyOn(store, 'renew').mockImplementation(async () => late.clock.elapsed() - 3_600_000)
+    for (let passed = 0; passed < 60_000; passed += 2000) {
+      late.clock.advance(2000)
+      await settled()
+    }
+    await Promise.all(sweeps.mock.results.map(({ value }) => value))
+    expect(sweeps).toHaveBeenCalled()
+    expect(await store.find(id, EVER)).toMatchObject({ state: 'running' })
+    for (const spy of [sweeps, renewals]) spy.mockRestore()
+  })
+
+  test('a process that has yet to hear of it takes no run of another for dead, and reads along', async () => {
+    const id = Bun.randomUUIDv7()
+    expect(await store.claim(id, claim('other'), EVER)).toBe('begun')
+    await store.begin(id, { status: 200, headers: {} })
+    // An hour ahead of what the process knows: by that its lease has some seconds left.
+    await database.sql`update idempotent_run set leased_until = leased_until - interval '1 hour' where id = ${id}`
+    await using late = await process(3_620_000)
+    const asks = [spyOn(store, 'claim'), spyOn(store, 'find'), spyOn(store, 'chunks')]
+    /** It looks once more, and has seen what there is. */
+    const look = async () => {
+      late.clock.advance(100)
+      await answered(...asks)
+    }
+    const asked = late.once.once(claim('other'), caller(), () => {
+      throw new Error('it was run a second time')
+    })
+    await answered(...asks)
+    await look()
+    expect(Bun.peek.status(asked)).toBe('pending')
+    await store.append(id, { seq: 0, content: box.seal(Buffer.from('said')), ending: undefined })
+    await look()
+    const text = (await asked).text()
+    await answered(...asks)
+    await look()
+    await store.end(id, {
+      state: 'complete',
+      head: undefined,
+      last: { seq: 1, content: box.seal(Buffer.from('.')), ending: 'closed' },
+    })
+    await look()
+    expect(await text).toBe('said.')
+    for (const spy of asks) spy.mockRestore()
+  })
+
+  test('a process takes none of its own for dead, whatever the database has of it', async () => {
+    await using running = await process(0)
+    const asks = [spyOn(store, 'claim'), spyOn(store, 'find')]
+    const answer = Promise.withResolvers<Response>()
+    const first = running.once.once(claim('own'), caller(), () => ({
+      request: caller(),
+      answer: () => answer.promise,
+    }))
+    await answered(...asks)
+    await database.sql`update idempotent_run set leased_until = now() - interval '1 hour' where key = 'own'`
+    const second = running.once.once(claim('own'), caller(), () => {
+      throw new Error('it was run a second time')
+    })
+    await answered(...asks)
+    running.clock.advance(100)
+    await answered(...asks)
+    expect(Bun.peek.status(second)).toBe('pending')
+    answer.resolve(new Response('said'))
+    expect(await (await first).text()).toBe('said')
+    running.clock.advance(100)
+    expect(await (await second).text()).toBe('said')
+    for (const spy of asks) spy.mockRestore()
+    // Over here, it is no longer this process that runs it.
+    await settled()
+    await database.sql`
+      update idempotent_run set state = 'running', leased_until = now() - interval '1 hour' where key = 'own'`
+    const third = await running.once.once(claim('own'), caller(), () => ({
+      request: caller(),
+      answer: async () => new Response('said anew'),
+    }))
+    expect(await third.text()).toBe('said anew')
+  })
+})
+
+describe('while the database is away', () => {
+  /** A process without a database, and what it warned of. */
+  function stranded(renew: () => Promise<number>) {
+    const own = manualClock()
+    const lines: string[] = []
+    const log = createLog({ level: 'warn', format: 'json' }, { write: line => lines.push(line) })
+    let asked = 0
+    const counted = () => {
+      asked += 1
+      return renew()
+    }
+    const once = new Idempotency({
+      store: { ...store, renew: counted },
+      ledger: { giveBack: async () => {} },
+      box,
+      clock: own,
+      log,
+    })
+    const pass = async (times: number) => {
+      for (let time = 0; time < times; time += 1) {
+        own.advance(2000)
+        await settled()
+      }
+    }
+    return { once, pass, lines, asked: () => asked }
+  }
+
+  test('renewals are warned of where there are runs to keep', async () => {
+    const { once, pass, lines } = stranded(() => Promise.reject(new Error('away')))
+    await pass(5)
+    expect(lines).toEqual([])
+    const answer = Promise.withResolvers<Response>()
+    const begun = Promise.withResolvers<void>()
+    const asked = once.once(claim('stranded'), caller(), () => {
+      begun.resolve()
+      return { request: caller(), answer: () => answer.promise }
+    })
+    await begun.promise
+    await pass(1)
+    expect(lines).toHaveLength(1)
+    expect(lines[0]).toContain('could not be renewed')
+    answer.resolve(new Response('said'))
+    await asked
+    await once.close()
+  })
+
+  test('no more than five renewals wait for it, and the next is made when one has its answer', async () => {
+    const waiting: PromiseWithResolvers<number>[] = []
+    const { once, pass, asked } = stranded(() => {
+      const renewal = Promise.withResolvers<number>()
+      waiting.push(renewal)
+      return renewal.promise
+    })
+    await pass(2)
+    expect(asked()).toBe(2)
+    await pass(20)
+    expect(asked()).toBe(5)
+    waiting[0]?.reject(new Error('the connection is closed'))
+    await settled()
+    await pass(5)
+    expect(asked()).toBe(6)
+    for (const renewal of waiting) renewal.resolve(0)
+    await once.close()
+  })
+
+  test('a renewal without an answer for two seconds has failed', async () => {
+    const { once, pass, lines } = stranded(() => new Promise(() => {}))
+    const answer = Promise.withResolvers<Response>()
+    const begun = Promise.withResolvers<void>()
+    const asked = once.once(claim('stranded-late'), caller(), () => {
+      begun.resolve()
+      return { request: caller(), answer: () => answer.promise }
+    })
+    await begun.promise
+    await pass(1)
+    expect(lines).toEqual([])
+    await pass(1)
+    expect(lines).toHaveLength(1)
+    answer.resolve(new Response('said'))
+    await asked
+    await once.close()
+  })
 })
