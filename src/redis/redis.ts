@@ -71,8 +71,13 @@ export function openRedis(url: string, options: RedisConnectOptions = {}): Redis
   }
   // Without a listener of its own ioredis prints every failed attempt to connect.
   client.on('error', tell)
-  // Of a name that it does not know, or a password.
-  client.on('sentinelError', tell)
+  // Of a name that it does not know, or a password. It is the reason only while nothing else is: the next sentinel is
+  // asked, and what comes of that is said after it, be it that there is none left.
+  client.on('sentinelError', (error: Error) => {
+    lastFailure ??= error
+    isTold = false
+    options.onError?.(error)
+  })
   return {
     run: (script, keys, args) => withTimeout(evaluate(client, script, keys, args, failure), timeoutMs),
     ping: () =>
@@ -110,6 +115,9 @@ const CLIENT_OPTIONS = {
   connectionName: 'tollgate',
 } satisfies RedisOptions
 
+/** ioredis asks each sentinel over a connection of its own, which by itself waits for an answer for ever. */
+const SENTINEL_PATIENCE = { sentinelCommandTimeout: CONNECT_TIMEOUT_MS } satisfies RedisOptions
+
 const retryDelayMs = (times: number): number => Math.min(times * 50, 500)
 
 /** One address is a server, or leads to one by way of sentinels; several are a cluster. */
@@ -117,11 +125,13 @@ export function createClient(url: string, socketTimeout: number = SOCKET_TIMEOUT
   const options = { ...CLIENT_OPTIONS, socketTimeout }
   const ofOne = { ...options, enableOfflineQueue: false, retryStrategy: retryDelayMs }
   const sentinels = sentinelsOf(url)
-  if (sentinels !== undefined) return new Redis({ ...ofOne, ...sentinels })
   const urls = url.split(',')
   const [first = ''] = urls
-  if (urls.length === 1) {
-    const client = new Redis(first, ofOne)
+  if (sentinels !== undefined || urls.length === 1) {
+    const client =
+      sentinels === undefined
+        ? new Redis(first, ofOne)
+        : new Redis({ ...ofOne, ...SENTINEL_PATIENCE, ...sentinels })
     // It has no such database, or not for us: by itself ioredis goes on in the first one.
     client.on('error', (error: Error & { command?: { name: string } }) => {
       if (error.command?.name === 'select') client.disconnect(true)

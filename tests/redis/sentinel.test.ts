@@ -8,6 +8,7 @@ import { openRedis, redisScript } from '@/redis/redis.ts'
 import { sentinelsOf } from '@/redis/sentinel.ts'
 import { openSubscription } from '@/redis/subscription.ts'
 
+const ROOT = new URL('../..', import.meta.url).pathname
 const WRITE = redisScript("return redis.call('set', KEYS[1], ARGV[1]).ok")
 const TELL = redisScript("return redis.call('publish', KEYS[1], ARGV[1])")
 
@@ -80,6 +81,8 @@ sentinel down-after-milliseconds main 500
     return {
       host: `127.0.0.1:${port}`,
       cli,
+      /** Connections to it stand, and nothing is answered. */
+      pause: () => child.kill('SIGSTOP'),
       async close() {
         child.kill('SIGKILL')
         await child.exited
@@ -133,4 +136,73 @@ sentinel down-after-milliseconds main 500
     await redis.close()
     await Promise.all([sentinel.close(), server.close()])
   })
+
+  test('a sentinel that does not answer is passed over, and keeps no process from its end', async () => {
+    const server = await startRedisServer()
+    const [frozen, sentinel] = [await startSentinel(server.url), await startSentinel(server.url)]
+    frozen.pause()
+    const redis = openRedis(`redis+sentinel://${frozen.host},${sentinel.host}/main`)
+    expect(await redis.whenReady(20_000)).toBe(true)
+    await redis.close()
+
+    const program = `
+      import { openRedis } from '@/redis/redis.ts'
+      const redis = openRedis('redis+sentinel://${frozen.host}/main')
+      await redis.whenReady(200)
+      await redis.close()
+    `
+    const child = Bun.spawn([process.execPath, '-e', program], { cwd: ROOT, timeout: 20_000 })
+    expect(await child.exited).toBe(0)
+    await Promise.all([frozen.close(), sentinel.close(), server.close()])
+  }, 60_000)
+
+  test('is in no other database than the one of its address', async () => {
+    const server = await startRedisServer()
+    const sentinel = await startSentinel(server.url)
+    const redis = openRedis(`redis+sentinel://${sentinel.host}/main/3`)
+    expect(await redis.whenReady(30_000)).toBe(true)
+    expect(await redis.run(WRITE, ['k'], ['a'])).toBe('OK')
+    expect(await Bun.$`redis-cli -u ${server.url}/3 get k`.text()).toBe('a\n')
+    await redis.close()
+
+    const lost = openRedis(`redis+sentinel://${sentinel.host}/main/99`)
+    expect(await lost.whenReady(1_000)).toBe(false)
+    expect(lost.failure()?.message).toContain('DB index is out of range')
+    await expect(lost.run(WRITE, ['other'], ['a'])).rejects.toThrow('DB index is out of range')
+    await lost.close()
+    expect(await Bun.$`redis-cli -u ${server.url} dbsize`.text()).toBe('0\n')
+    await Promise.all([sentinel.close(), server.close()])
+  }, 60_000)
+
+  test('the reason is what the primary says, whatever a sentinel before it did not', async () => {
+    const server = await startRedisServer()
+    const sentinel = await startSentinel(server.url)
+    const errors: string[] = []
+    const redis = openRedis(`redis+sentinel://somebody:wrong@127.0.0.1:1,${sentinel.host}/main`, {
+      onError: ({ message }) => errors.push(message),
+    })
+    await until(() => redis.failure()?.message.includes('WRONGPASS') === true)
+    // At each further attempt as well.
+    const told = errors.length
+    const reasons = new Set<string | undefined>()
+    await until(() => {
+      reasons.add(redis.failure()?.message)
+      return errors.slice(told).filter(message => message.includes('WRONGPASS')).length > 1
+    })
+    expect(errors.some(message => message.includes('failed to connect to sentinel 127.0.0.1:1'))).toBe(true)
+    expect([...reasons]).toEqual([expect.stringContaining('WRONGPASS')])
+    await redis.close()
+    await Promise.all([sentinel.close(), server.close()])
+  }, 60_000)
+
+  test('of sentinels that cannot be reached the reason is the latest one', async () => {
+    const server = await startRedisServer()
+    const sentinel = await startSentinel(server.url)
+    const redis = openRedis(`redis+sentinel://${sentinel.host}/other`)
+    await until(() => redis.failure()?.message.includes('No such master with that name') === true)
+    await sentinel.close()
+    await until(() => redis.failure()?.message.includes('Connection is closed') === true)
+    await redis.close()
+    await server.close()
+  }, 60_000)
 }
