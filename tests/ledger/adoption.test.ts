@@ -24,15 +24,17 @@ test('a start does not wait long for what the dead left; meanwhile their holds a
   const lock = await sql.reserve()
   await lock`begin`
   await lock`select from wallet where account_id = ${payer.accountId} for update`
+  const [locker] = await lock`select pg_backend_pid() as pid`
   writeFileSync(join(fixture.directory, `${dead}.journal`), encodeRecords([costOf(noted, 7n)]))
 
   const clock = manualClock()
   // A statement that is given up is tried again after a pause, by a clock that stands still.
-  const timings = { adoptionPatienceMs, statementTimeoutMs: 600_000 }
+  const timings = { adoptionPatienceMs, statementTimeoutMs: 600_000, connectionTimeoutMs: 600_000 }
   const opening = fixture.open({ clock, timings })
   await until(async () => {
-    const [row] =
-      await sql`select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
+    const [row] = await sql`
+      select from pg_stat_activity
+      where datname = current_database() and ${locker?.['pid']} = any(pg_blocking_pids(pid))`
     return row !== undefined
   })
   clock.advance(adoptionPatienceMs)
