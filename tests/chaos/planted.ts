@@ -192,8 +192,8 @@ export const PLANTED: readonly Planted[] = [
   {
     bug: 'who hangs up in the middle pays nothing',
     file: 'src/exchange/billing/bill.ts',
-    find: 'return meter.output ? this.#soFar(meter) : undefined',
-    replace: 'return meter.output && meter.finished ? this.#soFar(meter) : undefined',
+    find: 'return isPaid ? this.#soFar(meter) : undefined',
+    replace: 'return isPaid && meter.finished ? this.#soFar(meter) : undefined',
     caughtBy: 'tests/exchange/billing/billing.test.ts',
   },
   {
