@@ -1,4 +1,4 @@
-import type { Emit, GenerationEvent } from '@/generation/event.ts'
+import { type Emit, type GenerationEvent, withhold } from '@/generation/event.ts'
 import type { StreamMachine } from '@/generation/machine.ts'
 
 type BlockEvent = Extract<GenerationEvent, { block: number }>
@@ -26,7 +26,7 @@ export class BlockQueue implements StreamMachine<GenerationEvent, GenerationEven
     const waiting = this.#waiting.get(event.block)
     if (waiting !== undefined) {
       waiting.push(event)
-      if ('text' in event) emit({ type: 'withheld', bytes: Buffer.byteLength(event.text) })
+      if ('text' in event) withhold(event.text, emit)
     } else if (this.#mustWait(event)) {
       this.#waiting.set(event.block, [event])
     } else {

@@ -1,4 +1,4 @@
-import type { Emit, EventOf, GenerationEvent } from '@/generation/event.ts'
+import { type Emit, type EventOf, type GenerationEvent, withhold } from '@/generation/event.ts'
 import type { StreamMachine } from '@/generation/machine.ts'
 
 /** A machine that ends the answer where the caller said. */
@@ -239,7 +239,7 @@ class OutputToolUnwrapper implements StreamMachine<GenerationEvent, GenerationEv
     if (call === undefined) return emit(event)
     call.empty &&= event.text === ''
     if (call.first) emit({ type: 'text-delta', block: event.block, text: event.text })
-    else emit({ type: 'withheld', bytes: Buffer.byteLength(event.text) })
+    else withhold(event.text, emit)
   }
 
   #finishCall(event: EventOf<'tool-input-end'>, emit: Emit): void {
