@@ -41,7 +41,7 @@ export class Watchdog {
 
   /** Ends the answer of an exchange that the ledger stops, if it flows here. */
   end({ id, reason }: Stop): void {
-    this.#open.get(id)?.item?.stop(STOPS[reason]())
+    this.#open.get(id)?.item?.stop(stoppedBy(reason))
   }
 
   /** Ends all that flows here in one error. */
@@ -54,10 +54,14 @@ export class Watchdog {
   }
 }
 
-/** Why a running answer ends although nobody asked for it. */
-const STOPS: Record<Stop['reason'], () => GatewayError> = {
-  key_revoked: () => new GatewayError('invalid_api_key', 'This API key was revoked'),
-  account_suspended: () => new GatewayError('account_suspended', 'This account is suspended'),
-  hold_expired: () =>
-    new GatewayError('billing_unavailable', 'This request ran for longer than it was paid for'),
+/** The error that a running answer ends in although nobody asked for its end. */
+export function stoppedBy(reason: Stop['reason']): GatewayError {
+  switch (reason) {
+    case 'key_revoked':
+      return new GatewayError('invalid_api_key', 'This API key was revoked')
+    case 'account_suspended':
+      return new GatewayError('account_suspended', 'This account is suspended')
+    case 'hold_expired':
+      return new GatewayError('billing_unavailable', 'This request ran for longer than it was paid for')
+  }
 }

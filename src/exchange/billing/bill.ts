@@ -1,4 +1,4 @@
-import { GatewayError } from '@/errors/gateway-error.ts'
+import type { GatewayError } from '@/errors/gateway-error.ts'
 import type { Charge } from '@/exchange/record.ts'
 import { ratesIn } from '@/generation/rates.ts'
 import { replay } from '@/generation/replay.ts'
@@ -9,6 +9,7 @@ import type { DenialReason, HoldResult, SettleResult } from '@/ledger/types.ts'
 import { costOf, roundUp } from '@/pricing/cost.ts'
 import { LARGEST_NANO } from '@/pricing/money.ts'
 import type { CreditWatch } from './credit.ts'
+import { denied, isOfMoney, usedUpBy } from './denial.ts'
 import { Meter } from './meter.ts'
 import { isWorthBeginning, type Quote } from './quote.ts'
 import { type AskedUpstream, chargedTier } from './service-tier.ts'
@@ -168,6 +169,10 @@ export class Bill {
   /** What is left may pay for a part of what was asked for: that is asked for next. */
   #refused(result: HoldResult & { granted: false }): void {
     const { quote } = this
+    if (!isOfMoney(result.reason)) {
+      this.#refusal = result.reason
+      return
+    }
     const available = least(result.availableNano, result.keyAvailableNano)
     const affordable = quote.affordable(available + holdOf(quote.bound(this.#paidOutput))) ?? 0
     if (affordable > this.#paidOutput) this.#reach = affordable
@@ -283,55 +288,6 @@ export class Bill {
 
 function isSame(one: UsedUp, other: UsedUp): boolean {
   return one.usage === other.usage && one.extras === other.extras && one.serviceTier === other.serviceTier
-}
-
-/** A denial as the caller gets it. */
-function denied(
-  reason: DenialReason,
-  affordable: number | undefined,
-  resetsAt: Date | undefined,
-  now: number,
-): GatewayError {
-  switch (reason) {
-    case 'credit_exhausted':
-      return affordable === undefined
-        ? new GatewayError('credit_exhausted', 'The credit of this account does not pay for this request')
-        : new GatewayError(
-            'credit_exhausted',
-            `The credit of this account does not pay for this request; it pays for ${affordable} output tokens at most`,
-            { details: { affordable_max_tokens: affordable } },
-          )
-    case 'credit_reserved':
-      return new GatewayError(
-        'credit_reserved',
-        'The credit of this account, or what this API key may spend, is set aside for running requests; try again when one of them has ended',
-        { retryAfterMs: 2000 },
-      )
-    case 'key_budget_exhausted':
-      return new GatewayError('key_budget_exhausted', budgetMessage(affordable, resetsAt), {
-        retryAfterMs: resetsAt === undefined ? undefined : Math.max(1000, resetsAt.getTime() - now),
-        details: affordable === undefined ? undefined : { affordable_max_tokens: affordable },
-      })
-    case 'account_suspended':
-      return new GatewayError('account_suspended', 'This account is suspended')
-    case 'key_revoked':
-    case 'hold_expired':
-      return new GatewayError('invalid_api_key', 'This API key was revoked')
-  }
-}
-
-/** The end of an answer for which no more is to be had. */
-function usedUpBy(reason: DenialReason): GatewayError {
-  return reason === 'key_budget_exhausted'
-    ? new GatewayError(reason, 'The spending cap of this API key is reached, the answer ends here')
-    : new GatewayError('credit_exhausted', 'The credit of this account is used up, the answer ends here')
-}
-
-function budgetMessage(affordable: number | undefined, resetsAt: Date | undefined): string {
-  const until = resetsAt === undefined ? '' : `; it starts anew at ${resetsAt.toISOString()}`
-  if (affordable === undefined || affordable === 0)
-    return `The spending cap of this API key is reached${until}`
-  return `What is left of the spending cap of this API key pays for ${affordable} output tokens at most${until}`
 }
 
 /**

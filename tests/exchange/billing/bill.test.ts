@@ -348,3 +348,17 @@ test('the same tokens cost anew where what was used beside them is more, or anot
   expect(bill.charge({ ...used, serviceTier: 'flex' }).nano).toBe(6n)
   expect(bill.charge(used).nano).toBe(7n)
 })
+
+test.each([
+  ['key_revoked', 'invalid_api_key'],
+  ['account_suspended', 'account_suspended'],
+  ['hold_expired', 'billing_unavailable'],
+] as const)(
+  'an answer that gets no more as of %s ends in %s, however little credit or budget is left',
+  async (reason, kind) => {
+    const { look, next } = await openBill()
+    next({ ...GRANTED, granted: false, reason, keyAvailableNano: 0n })
+    await look(1024)
+    expect(await look(2048)).toBe(kind)
+  },
+)
