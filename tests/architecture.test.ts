@@ -218,6 +218,17 @@ describe('the dependency picture', async () => {
     ).toEqual([])
   })
 
+  test('within a wire format requests and answers do not see each other', () => {
+    const side = (path: string) => path.match(/^formats\/[^/]+\/(request|answer)\//)?.[1]
+    const among = imports.filter(({ file, target }) => side(file) !== undefined && side(target) !== undefined)
+    expect(among.length).toBeGreaterThan(100)
+    expect(
+      among
+        .filter(({ file, target }) => side(file) !== side(target))
+        .map(({ file, target }) => `${file} imports ${target}`),
+    ).toEqual([])
+  })
+
   test('the subjects of the console import one another one way', () => {
     const subjects = CONSOLE_ROWS.flat()
     const among = imports.filter(

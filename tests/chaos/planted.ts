@@ -170,7 +170,7 @@ export const PLANTED: readonly Planted[] = [
   },
   {
     bug: 'cached tokens are counted as uncached, too',
-    file: 'src/formats/openai-chat-completions/usage.ts',
+    file: 'src/formats/openai-chat-completions/answer/usage.ts',
     find: 'inputUncached: total - cacheRead - cacheWrite5m - audioInput',
     replace: 'inputUncached: total - cacheWrite5m - audioInput',
     caughtBy: 'tests/exchange/billing/billing.test.ts',

@@ -1,7 +1,7 @@
 import type { GatewayError } from '@/errors/gateway-error.ts'
 import { Meter } from '@/exchange/billing/meter.ts'
 import type { Codec, PassthroughListening } from '@/formats/codec.ts'
-import { blankNullUsage, isUsageChunk } from '@/formats/openai-chat-completions/unasked-usage.ts'
+import { blankNullUsage, isUsageChunk } from '@/formats/openai-chat-completions/answer/unasked-usage.ts'
 import { PlainListener } from '@/formats/plain/listener.ts'
 import { type Ending, isPlainDelta, type PlainDelta, type StreamDecoder } from '@/formats/plain/plain-text.ts'
 import type { GenerationEvent } from '@/generation/event.ts'

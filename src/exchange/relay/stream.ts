@@ -5,7 +5,7 @@ import { forgetAsked, freeSent, type Preparation } from '@/exchange/attempt/prep
 import type { Bill } from '@/exchange/billing/bill.ts'
 import type { UsedUp } from '@/exchange/billing/used-up.ts'
 import type { Conversation } from '@/exchange/conversation.ts'
-import { createArrayFramer } from '@/formats/gemini-generate-content/json-array.ts'
+import { createArrayFramer } from '@/formats/gemini-generate-content/answer/json-array.ts'
 import { CODECS } from '@/formats/registry.ts'
 import type { Format } from '@/generation/format.ts'
 import { runMachine } from '@/generation/machine.ts'

@@ -1,4 +1,4 @@
-import { errorFields } from '@/formats/openai-responses/error.ts'
+import { errorFields } from '@/formats/openai-responses/answer/error.ts'
 import { parseObject } from '@/json/json.ts'
 import { spliceText } from '@/json/splice.ts'
 import type { ResponseEnd } from '@/stored-responses/store.ts'

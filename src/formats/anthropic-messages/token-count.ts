@@ -1,6 +1,6 @@
 import type { TokenCountCodec } from '@/formats/codec.ts'
 import { asNumber } from '@/json/json.ts'
-import { encodeRequest } from './request-encode.ts'
+import { encodeRequest } from './request/request-encode.ts'
 
 /** `POST /v1/messages/count_tokens`: a request without what only concerns the answer. */
 export const tokenCount: TokenCountCodec = {

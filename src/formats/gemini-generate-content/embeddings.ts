@@ -2,7 +2,7 @@ import { invalidRequest, unsupported } from '@/formats/invalid.ts'
 import { type EmbeddingAnswer, type EmbeddingRequest, isVector } from '@/generation/embedding.ts'
 import { readCount } from '@/generation/usage.ts'
 import { asArray, asIndex, asNumber, asObject, asString, type JsonObject, present } from '@/json/json.ts'
-import { callerPath, camelKeys, unknownKeys } from './keys.ts'
+import { callerPath, camelKeys, unknownKeys } from './request/keys.ts'
 
 /**
  * Gemini's `embedContent` (one text) and `batchEmbedContents` (several).

@@ -10,9 +10,9 @@ import {
   type JsonValue,
   present,
 } from '@/json/json.ts'
-import { decodeFinishReason } from './finish.ts'
-import { callerPath, camelKeys, parametersOf, unknownKeys } from './keys.ts'
-import { readUsage } from './usage.ts'
+import { decodeFinishReason } from './answer/finish.ts'
+import { readUsage } from './answer/usage.ts'
+import { callerPath, camelKeys, parametersOf, unknownKeys } from './request/keys.ts'
 
 /**
  * Images at Gemini's API: Imagen has a call of its own (`:predict`), the Gemini models make them as parts of an answer.

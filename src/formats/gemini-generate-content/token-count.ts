@@ -1,7 +1,7 @@
 import type { TokenCountCodec } from '@/formats/codec.ts'
 import { asNumber } from '@/json/json.ts'
 import { fullName } from './models.ts'
-import { encodeRequest } from './request-encode.ts'
+import { encodeRequest } from './request/request-encode.ts'
 
 /** `countTokens`: with instructions and tools counted, which only the long form of its request does. */
 export const tokenCount: TokenCountCodec = {

@@ -13,7 +13,7 @@ import {
   type JsonValue,
   present,
 } from '@/json/json.ts'
-import { camelKeys, parametersOf, unknownKeys } from './keys.ts'
+import { camelKeys, parametersOf, unknownKeys } from './request/keys.ts'
 
 /**
  * Veo: `predictLongRunning`, and the operation that it answers with.

@@ -5,7 +5,7 @@ import { ENDS, HEADS, madeUpStream, RUNS, TEXTS } from '#tests/support/streams/m
 import { createRaiser, decodeContext, replyContext } from '#tests/transcripts/conversion.ts'
 import { recordings } from '#tests/transcripts/recording.ts'
 import { HubPipeline } from '@/exchange/relay/hub-pipeline.ts'
-import { createArrayFramer } from '@/formats/gemini-generate-content/json-array.ts'
+import { createArrayFramer } from '@/formats/gemini-generate-content/answer/json-array.ts'
 import type { StreamDecoder } from '@/formats/plain/plain-text.ts'
 import { CODECS } from '@/formats/registry.ts'
 import { FORMATS, type Format } from '@/generation/format.ts'

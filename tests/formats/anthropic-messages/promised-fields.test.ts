@@ -8,8 +8,8 @@ import type {
   Usage,
 } from '@anthropic-ai/sdk/resources/messages/messages'
 import { call } from '#tests/formats/parts.ts'
-import { encodeResponse } from '@/formats/anthropic-messages/response.ts'
-import { createStreamEncoder } from '@/formats/anthropic-messages/stream-encode.ts'
+import { encodeResponse } from '@/formats/anthropic-messages/answer/response.ts'
+import { createStreamEncoder } from '@/formats/anthropic-messages/answer/stream-encode.ts'
 import type { ReplyContext } from '@/formats/codec.ts'
 import { textPart } from '@/generation/part.ts'
 import { replay } from '@/generation/replay.ts'

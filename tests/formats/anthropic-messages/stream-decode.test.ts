@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test'
-import { readUsage } from '@/formats/anthropic-messages/usage.ts'
+import { readUsage } from '@/formats/anthropic-messages/answer/usage.ts'
 import { collect } from '@/generation/collect.ts'
 import { MOST_COUNT } from '@/generation/usage.ts'
 import type { JsonObject } from '@/json/json.ts'

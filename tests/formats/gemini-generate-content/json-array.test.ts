@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test'
-import { createArrayFramer } from '@/formats/gemini-generate-content/json-array.ts'
+import { createArrayFramer } from '@/formats/gemini-generate-content/answer/json-array.ts'
 import { runMachine } from '@/generation/machine.ts'
 import { codec } from './fixtures.ts'
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
-import { isEmptyObjectSchema, lowerSchema } from '@/formats/gemini-generate-content/schema.ts'
+import { isEmptyObjectSchema, lowerSchema } from '@/formats/gemini-generate-content/request/schema.ts'
 import { parseExact } from '@/json/exact.ts'
 import { isJsonObject, type JsonObject, type JsonValue } from '@/json/json.ts'
 import { parse } from './fixtures.ts'

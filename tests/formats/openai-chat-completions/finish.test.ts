@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { decodeFinish } from '@/formats/openai-chat-completions/finish.ts'
+import { decodeFinish } from '@/formats/openai-chat-completions/answer/finish.ts'
 import type { StopReason } from '@/generation/response.ts'
 
 const finishOf = (word: string, calls: boolean) =>

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test'
-import { isTelling } from '@/formats/openai-chat-completions/telling.ts'
+import { isTelling } from '@/formats/openai-chat-completions/answer/telling.ts'
 
 describe('an event tells something', () => {
   test.each([

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test'
-import { blankNullUsage } from '@/formats/openai-chat-completions/unasked-usage.ts'
+import { blankNullUsage } from '@/formats/openai-chat-completions/answer/unasked-usage.ts'
 
 function blanked(events: string): string {
   const bytes = new Uint8Array(Buffer.from(events))

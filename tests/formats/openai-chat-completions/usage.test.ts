@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
-import { decodeUsage, encodeUsage } from '@/formats/openai-chat-completions/usage.ts'
+import { decodeUsage, encodeUsage } from '@/formats/openai-chat-completions/answer/usage.ts'
 import { inputTokens, NO_USAGE, outputTokens } from '@/generation/usage.ts'
 
 const count = fc.nat({ max: 1_000_000 })

@@ -1,0 +1,64 @@
+import { FORMAT } from '@/formats/anthropic-messages/wire.ts'
+import type { Target } from '@/formats/codec.ts'
+import { signatureFor } from '@/formats/signatures/signature.ts'
+import type { Part, ReasoningPart } from '@/generation/part.ts'
+import type { Turn } from '@/generation/request.ts'
+
+/** Which thoughts of the conversation may go back to this upstream. */
+interface ReasoningHistory {
+  /** Indexes of the turns whose thoughts are sent. */
+  kept: ReadonlySet<number>
+  /** True when thoughts were left out because somebody else had them. */
+  lost: boolean
+  /** True when the talk waits for the model after tool results, and the thought that led to the calls is missing. */
+  openLoopLacksThought: boolean
+}
+
+/**
+ * Thoughts go back only to their maker, and an assistant's stretch (from one word of the user to the next, tool
+ * results between) goes with all of its thoughts or with none: the API refuses a stretch that lost some.
+ * @param turns paired (tools/paired-turns.ts)
+ */
+export function reasoningHistory(turns: readonly Turn[], target: Target): ReasoningHistory {
+  const kept = new Set<number>()
+  let lost = false
+  let lacking = false
+  for (const stretch of stretches(turns)) {
+    const thoughts = stretch.flatMap(index => reasoningParts(turns[index]?.parts))
+    const own = thoughts.length > 0 && thoughts.every(part => ownSignature(part, target) !== undefined)
+    if (own) for (const index of stretch) kept.add(index)
+    else if (thoughts.length > 0) lost = true
+    const called = stretch.some(index => turns[index]?.parts.some(part => part.type === 'tool-call'))
+    if (stretch.length > 0) lacking = called && !own
+  }
+  const answer = turns.findLastIndex(turn => turn.role === 'assistant')
+  return { kept, lost, openLoopLacksThought: lacking && turns.slice(answer + 1).some(answersCalls) }
+}
+
+/** The signature to send, if this upstream made it. One of ours without content is nobody's. */
+export function ownSignature(part: ReasoningPart, target: Target): string | undefined {
+  const value = signatureFor(part.signature, FORMAT, target.vendor)
+  return value === '' ? undefined : value
+}
+
+/** Indexes of the assistant turns of each stretch. What the user says behind results stands in one message with them. */
+function stretches(turns: readonly Turn[]): number[][] {
+  const found: number[][] = [[]]
+  let isAnswered = false
+  for (const [index, turn] of turns.entries()) {
+    if (turn.role === 'assistant') {
+      found.at(-1)?.push(index)
+      isAnswered = false
+    } else if (answersCalls(turn)) isAnswered = true
+    else if (turn.role === 'user' && !isAnswered) found.push([])
+  }
+  return found
+}
+
+function answersCalls(turn: Turn): boolean {
+  return turn.role === 'user' && turn.parts.some(part => part.type === 'tool-result')
+}
+
+function reasoningParts(parts: readonly Part[] | undefined): ReasoningPart[] {
+  return (parts ?? []).filter(part => part.type === 'reasoning')
+}

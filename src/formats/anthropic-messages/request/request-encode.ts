@@ -1,0 +1,155 @@
+import { modelTraits } from '@/formats/anthropic-messages/models.ts'
+import { FORMAT, VERSION } from '@/formats/anthropic-messages/wire.ts'
+import type { EncodedRequest, Target } from '@/formats/codec.ts'
+import { fitKey } from '@/formats/fit-key.ts'
+import { refuseSeveral, unsayable } from '@/formats/invalid.ts'
+import { Losses } from '@/formats/losses.ts'
+import { fitCallId } from '@/formats/tools/call-id.ts'
+import { pairedTurns } from '@/formats/tools/paired-turns.ts'
+import { loseWordless, type RareField } from '@/formats/wordless.ts'
+import { type TextPart, textPart } from '@/generation/part.ts'
+import type { GenerationRequest } from '@/generation/request.ts'
+import { asObject, type JsonObject, type JsonValue, keysOf, present } from '@/json/json.ts'
+import { cacheUnlessMarked, limitCacheMarks, marked } from './cache-marks.ts'
+import { encodeMessages, splitHead } from './message-encode.ts'
+import { encodeOutput } from './output-encode.ts'
+import { reasoningHistory } from './reasoning-history.ts'
+import { encodeSampling, encodeThinking } from './thinking-encode.ts'
+import { encodeTools } from './tools-encode.ts'
+
+/** https://platform.claude.com/docs/en/api/messages/create */
+const MAX_USER_ID = 256
+
+/** Writes a request for an upstream. Keys always come in the same order: prompt caches live on equal bytes. */
+export function encodeRequest(request: GenerationRequest, target: Target): EncodedRequest {
+  refuseImpossible(request)
+  const losses = new Losses()
+  const model = modelTraits(target.model)
+  const paired = pairedTurns(request.turns, fitCallId)
+  const { head, headTurns } = splitHead(paired)
+  const turns = paired.slice(headTurns)
+  const history = reasoningHistory(turns, target)
+  if (history.lost) losses.add('reasoningHistory')
+
+  const offered = encodeTools(request, model, losses)
+  const output = encodeOutput(request.output, offered.tools.length > 0, model, losses)
+  const forced = offered.forced || output.tool !== undefined
+  const conditions = { forced, thoughtMissing: history.openLoopLacksThought }
+  const thinking = encodeThinking(request, target, model, conditions, losses)
+  const context = { target, model, thoughts: history.kept, thinking: thinking.on, losses }
+  const spoken = [offered.instruction, output.instruction].flatMap(text =>
+    text === undefined ? [] : textPart(text),
+  )
+  const stop = request.stop.filter(text => text.trim() !== '')
+
+  const body: JsonObject = {
+    model: target.model,
+    max_tokens: thinking.maxTokens,
+    ...encodeSystem([...request.instructions, ...head, ...spoken]),
+    messages: encodeMessages(turns, context),
+    ...toolFields(offered.tools, offered.choice, output.tool),
+    ...present({ thinking: thinking.thinking }),
+    ...outputConfig(thinking.effort, output.format, ownExtensions(request)['output_config']),
+    ...encodeSampling(request, thinking.on, model, losses),
+    ...(stop.length > 0 && { stop_sequences: stop }),
+    ...(request.user !== undefined && { metadata: { user_id: fitKey(request.user, MAX_USER_ID) } }),
+    ...encodeTier(request.serviceTier, losses),
+    ...(request.stream && { stream: true }),
+    ...extensionFields(ownExtensions(request)),
+  }
+  limitCacheMarks(body, losses)
+  if (request.promptCacheKey !== undefined || target.cachesPrompts === true) cacheUnlessMarked(body)
+  loseWordless(request, WORDLESS, losses)
+  return {
+    body,
+    losses: losses.list,
+    headers: VERSION,
+    emulate: {
+      // The API refuses stop sequences of nothing but white space.
+      stop: request.stop.filter(text => text.trim() === ''),
+      outputTool: output.tool === undefined ? undefined : String(output.tool['name']),
+    },
+  }
+}
+
+/** What the caller relies on and this API cannot give in any way. */
+function refuseImpossible(request: GenerationRequest): void {
+  refuseSeveral(request)
+  const modalities = new Set(request.modalities)
+  if (modalities.has('audio') || (modalities.has('image') && !modalities.has('text'))) {
+    throw unsayable('modalities', 'asks for output other than text, which this model does not make')
+  }
+}
+
+/** One text, or blocks where a cache mark needs its place. */
+function encodeSystem(parts: readonly TextPart[]): JsonObject {
+  const texts = parts.filter(part => part.text.trim() !== '')
+  if (texts.length === 0) return {}
+  if (texts.every(part => part.cache === undefined)) {
+    return { system: texts.map(part => part.text).join('\n\n') }
+  }
+  return { system: texts.map(part => marked({ type: 'text', text: part.text }, part.cache)) }
+}
+
+function toolFields(
+  tools: readonly JsonObject[],
+  choice: JsonObject | undefined,
+  outputTool: JsonObject | undefined,
+): JsonObject {
+  if (outputTool !== undefined) {
+    const forced = { type: 'tool', name: outputTool['name'], disable_parallel_tool_use: true }
+    return { tools: [outputTool], tool_choice: forced }
+  }
+  if (tools.length === 0) return {}
+  return present({ tools: [...tools], tool_choice: choice })
+}
+
+function outputConfig(
+  effort: string | undefined,
+  format: JsonObject | undefined,
+  extension: JsonValue | undefined,
+): JsonObject {
+  const config = { ...present({ effort, format }), ...asObject(extension) }
+  return Object.keys(config).length === 0 ? {} : { output_config: config }
+}
+
+/** `default` is the neutral word for what is `standard_only` here; a wish for priority is `auto`. */
+function encodeTier(tier: string | undefined, losses: Losses): JsonObject {
+  switch (tier) {
+    case undefined:
+      return {}
+    case 'auto':
+    case 'priority':
+      return { service_tier: 'auto' }
+    case 'default':
+    case 'standard':
+    case 'standard_only':
+      return { service_tier: 'standard_only' }
+    default:
+      losses.add('serviceTier')
+      return {}
+  }
+}
+
+function ownExtensions(request: GenerationRequest): JsonObject {
+  return request.extensions[FORMAT] ?? {}
+}
+
+function extensionFields(own: JsonObject): JsonObject {
+  const { output_config: _merged, ...fields } = own
+  return fields
+}
+
+/** What has no words here, as against what has, in the type. A new field goes on one of the two lists. */
+const WORDLESS = keysOf({
+  verbosity: true,
+  seed: true,
+  presencePenalty: true,
+  frequencyPenalty: true,
+  logitBias: true,
+  logprobs: true,
+  modalities: true,
+  metadata: true,
+  promptCacheKey: true,
+  store: true,
+} satisfies Record<Exclude<RareField, 'topK' | 'user'>, true>)

@@ -1,0 +1,207 @@
+import { isEmpty } from '@/formats/openai-chat-completions/empty.ts'
+import { thoughtSignature } from '@/formats/openai-chat-completions/thought-signature.ts'
+import { joinPairs } from '@/formats/surrogates.ts'
+import { inputText } from '@/formats/tools/call-input.ts'
+import type { Emit } from '@/generation/event.ts'
+import type { Signature } from '@/generation/part.ts'
+import { asNonEmpty, asNumber, asObject, asString, type JsonObject } from '@/json/json.ts'
+
+/** What the calls of one answer share with the rest of it. */
+interface CallScope {
+  candidate: number
+  vendor: string
+  newId: () => string
+  /** Ends the text before the first call; gives the next block's number. */
+  openBlock: (emit: Emit) => number
+}
+
+/** A call under construction. */
+interface OpenCall {
+  id: string | undefined
+  name: string
+  kind: 'function' | 'custom'
+  /** Undefined until the call has a name and input: names come in pieces at some vendors. */
+  block: number | undefined
+  input: string
+  /** The first half of a surrogate pair at the end of the last delta. */
+  held: string
+  signature: Signature | undefined
+  ended: boolean
+}
+
+/**
+ * Puts tool call deltas together. Vendors differ in how they say which call a delta belongs to: an index from 0 or
+ * elsewhere, the same index for every call, an id each time, nothing at all.
+ */
+export class CallsReader {
+  readonly #scope: CallScope
+  readonly #calls: OpenCall[] = []
+  /** By index, and by id. */
+  readonly #known = new Map<number | string, OpenCall>()
+  /** How many of the first calls have all begun. */
+  #begun = 0
+  /** The call that the last entry belonged to. */
+  #last: OpenCall | undefined
+
+  constructor(scope: CallScope) {
+    this.#scope = scope
+  }
+
+  get any(): boolean {
+    return this.#calls.length > 0
+  }
+
+  /** True when the input of one of the calls has begun and is no JSON yet. */
+  get isCut(): boolean {
+    return this.#calls.some(({ kind, input }) => kind === 'function' && input.trim() !== '' && !isJson(input))
+  }
+
+  /** @param position where the entry stands in its delta, when that has several. */
+  push(entry: JsonObject, position: number | undefined, emit: Emit): void {
+    const custom = asObject(entry['custom'])
+    const body = custom ?? asObject(entry['function'])
+    const name = asString(body?.['name']) ?? ''
+    const call = this.#callOf(entry, name, position)
+    this.#last = call
+    if (call.ended) return
+    if (custom !== undefined || entry['type'] === 'custom') call.kind = 'custom'
+    call.signature = thoughtSignature(entry, this.#scope.vendor) ?? call.signature
+    const piece = inputText(custom === undefined ? body?.['arguments'] : custom['input'])
+    // A whole call that comes again, as with the finish of some vendors, is no more input.
+    const isRepeated = name !== '' && call.id === entry['id'] && piece === call.input && isWhole(piece)
+    if (piece !== '' && !isRepeated) this.#append(call, piece, emit)
+  }
+
+  /** True when an entry like this one, which was pushed last, gives its arguments to the same call and no more. */
+  isPlain(entry: JsonObject): boolean {
+    const { index, id, type, function: body, ...more } = entry
+    const { name, arguments: input, ...others } = asObject(body) ?? {}
+    const isMore = [name, ...Object.values(more), ...Object.values(others)].some(value => !isEmpty(value))
+    if (isMore || type === 'custom' || typeof input !== 'string' || this.#last === undefined) return false
+    const { block, held, ended } = this.#last
+    return block !== undefined && held === '' && !ended
+  }
+
+  /** Takes note of input of that call that came past `push`. */
+  skip(input: string): void {
+    if (this.#last !== undefined) this.#last.input += input
+  }
+
+  /** Ends every call that is open. */
+  end(emit: Emit): void {
+    for (const call of this.#calls) {
+      if (call.ended) continue
+      call.ended = true
+      const rest = call.block === undefined ? call.input : call.held
+      const block = this.#begin(call, emit)
+      // A call without arguments may come with none, with "", with "{}": one spelling for all.
+      const isEmptyCall = call.kind === 'function' && call.input.trim() === ''
+      if (isEmptyCall) emit({ type: 'tool-input-delta', block, text: '{}' })
+      else if (rest !== '') emit({ type: 'tool-input-delta', block, text: rest })
+      emit({ type: 'tool-input-end', block, signature: call.signature })
+    }
+  }
+
+  #callOf(entry: JsonObject, name: string, position: number | undefined): OpenCall {
+    const index = asNumber(entry['index']) ?? position
+    const id = asNonEmpty(entry['id'])
+    const known = this.#find(index, id, name)
+    if (known === undefined || isAnother(known, id, name)) return this.#add(index, id, name)
+    if (known.id === undefined) this.#identify(known, id)
+    if (known.block === undefined && name !== known.name) known.name += name
+    return known
+  }
+
+  #find(index: number | undefined, id: string | undefined, name: string): OpenCall | undefined {
+    const place = index ?? id
+    if (place !== undefined) return this.#known.get(place)
+    const last = this.#calls.at(-1)
+    return name === '' || last?.block === undefined ? last : undefined
+  }
+
+  #add(index: number | undefined, id: string | undefined, name: string): OpenCall {
+    const call: OpenCall = {
+      id: undefined,
+      name,
+      kind: 'function',
+      block: undefined,
+      input: '',
+      held: '',
+      signature: undefined,
+      ended: false,
+    }
+    this.#calls.push(call)
+    if (index !== undefined) this.#known.set(index, call)
+    this.#identify(call, id)
+    return call
+  }
+
+  /** Gives a call its id, unless that is another's: it gets one of ours then. */
+  #identify(call: OpenCall, id: string | undefined): void {
+    if (id === undefined || this.#known.has(id)) return
+    call.id = id
+    this.#known.set(id, call)
+  }
+
+  #append(call: OpenCall, piece: string, emit: Emit): void {
+    call.input += piece
+    let text = piece
+    if (call.block === undefined) {
+      if (call.name === '' || (call.kind === 'function' && call.input.trim() === '')) return
+      text = call.input
+      this.#begin(call, emit)
+    }
+    const whole = joinPairs(call, text)
+    if (whole !== '' && call.block !== undefined)
+      emit({ type: 'tool-input-delta', block: call.block, text: whole })
+  }
+
+  /** Starts a call, and before it those that came first but have no input yet, so that their order stays. */
+  #begin(call: OpenCall, emit: Emit): number {
+    if (call.block !== undefined) return call.block
+    while (this.#calls[this.#begun]?.block !== undefined) this.#begun += 1
+    for (let at = this.#begun; ; at += 1) {
+      const earlier = this.#calls[at]
+      if (earlier === undefined || earlier === call) break
+      if (earlier.block === undefined && earlier.name !== '') this.#start(earlier, emit)
+    }
+    return this.#start(call, emit)
+  }
+
+  #start(call: OpenCall, emit: Emit): number {
+    const block = this.#scope.openBlock(emit)
+    call.block = block
+    call.id ??= this.#scope.newId()
+    emit({
+      type: 'tool-input-start',
+      block,
+      candidate: this.#scope.candidate,
+      kind: call.kind,
+      callId: call.id,
+      name: call.name,
+      namespace: undefined,
+    })
+    return block
+  }
+}
+
+/**
+ * True when a delta that names a known place begins another call: Gemini's own surface of this format numbers all
+ * parallel calls 0, others give neither index nor id. Only a whole call can be followed by another.
+ */
+function isAnother(known: OpenCall, id: string | undefined, name: string): boolean {
+  return name !== '' && (id === undefined || id !== known.id) && known.name !== '' && isWhole(known.input)
+}
+
+function isWhole(input: string): boolean {
+  return input.trimEnd().endsWith('}') && isJson(input)
+}
+
+function isJson(input: string): boolean {
+  try {
+    JSON.parse(input)
+    return true
+  } catch {
+    return false
+  }
+}

@@ -1,0 +1,129 @@
+import type { CompletionUsage } from '@/formats/openai-chat-completions/wire.ts'
+import {
+  type CountNames,
+  inputTokens,
+  isReport,
+  outputTokens,
+  possible,
+  type Usage,
+  untoldTokens,
+  wholeCount,
+} from '@/generation/usage.ts'
+import { asNumber, asObject, type JsonObject } from '@/json/json.ts'
+
+/**
+ * Reads usage into disjoint buckets. The totals are trusted over their breakdown: a detail larger
+ * than what is left of its total is clamped, so that no token is counted twice.
+ */
+export function decodeUsage(usage: JsonObject): Usage {
+  const counts = readCounts(usage)
+  return { ...decodeInput(usage, counts), ...decodeOutput(usage, counts), serverTools: serverTools(usage) }
+}
+
+/** The same where there may be none; nor is there one that counts one side only, since null is not zero. */
+export function readUsage(usage: JsonObject | undefined): Usage | undefined {
+  return usage === undefined || !isReport(usage, COUNTS) ? undefined : possible(decodeUsage(usage))
+}
+
+/** What its counts are called. */
+export const COUNTS = {
+  input: ['prompt_tokens', 'prompt_cache_miss_tokens'],
+  output: ['completion_tokens'],
+  total: 'total_tokens',
+} satisfies CountNames
+
+/** What the fields say, wherever a vendor has them. */
+interface Counts {
+  prompt: number
+  cacheHits: number
+  cacheWrites: number
+  completion: number
+  thought: number
+  /** What only the total tells of. */
+  untold: { input: number; output: number }
+}
+
+/** DeepSeek splits the prompt into hits and misses; Moonshot puts the count of hits at the top. */
+function readCounts(usage: JsonObject): Counts {
+  const input = asObject(usage['prompt_tokens_details'])
+  const output = asObject(usage['completion_tokens_details'])
+  const cacheHits = wholeCount(
+    input?.['cached_tokens'] ?? usage['prompt_cache_hit_tokens'] ?? usage['cached_tokens'],
+  )
+  const cacheWrites = wholeCount(input?.['cache_write_tokens'] ?? input?.['cache_creation_tokens'])
+  const prompt = wholeCount(
+    usage['prompt_tokens'] ?? splitPrompt(usage, cacheHits) ?? restOf(usage, 'completion_tokens'),
+  )
+  const completion = wholeCount(usage['completion_tokens'] ?? restOf(usage, 'prompt_tokens'))
+  const thought = wholeCount(output?.['reasoning_tokens'] ?? usage['reasoning_tokens'])
+  const told = { input: prompt, output: completion, cached: cacheHits + cacheWrites, thought }
+  const untold = untoldTokens(usage['total_tokens'], told)
+  return { prompt, cacheHits, cacheWrites, completion, thought, untold }
+}
+
+function decodeInput(usage: JsonObject, { prompt, cacheHits, cacheWrites, untold }: Counts) {
+  const details = asObject(usage['prompt_tokens_details'])
+  const total = prompt + untold.input
+  const cacheRead = Math.min(cacheHits, total)
+  const cacheWrite5m = Math.min(cacheWrites, total - cacheRead)
+  const audioInput = Math.min(wholeCount(details?.['audio_tokens']), total - cacheRead - cacheWrite5m)
+  return {
+    inputUncached: total - cacheRead - cacheWrite5m - audioInput,
+    cacheRead,
+    cacheWrite5m,
+    cacheWrite1h: 0,
+    audioInput,
+  }
+}
+
+function decodeOutput(usage: JsonObject, { completion, thought: told, untold }: Counts) {
+  const details = asObject(usage['completion_tokens_details'])
+  const thought = Math.max(told, untold.output)
+  const isOutside = typeof usage['total_tokens'] !== 'number' && thought > completion
+  const total = completion + (isOutside ? thought : untold.output)
+  const reasoning = Math.min(thought, total)
+  const audioOutput = Math.min(wholeCount(details?.['audio_tokens']), total - reasoning)
+  return { outputText: total - reasoning - audioOutput, reasoning, audioOutput }
+}
+
+function splitPrompt(usage: JsonObject, hits: number): number | undefined {
+  const misses = asNumber(usage['prompt_cache_miss_tokens'])
+  return misses === undefined ? undefined : hits + wholeCount(misses)
+}
+
+/** One side by the total and the other. */
+function restOf(usage: JsonObject, other: string): number {
+  return wholeCount(usage['total_tokens']) - wholeCount(usage[other])
+}
+
+function serverTools(usage: JsonObject): Readonly<Record<string, number>> {
+  const searches = wholeCount(
+    asObject(usage['server_tool_use'])?.['web_search_requests'] ?? usage['num_search_queries'],
+  )
+  return searches === 0 ? NO_SERVER_TOOLS : { web_search: searches }
+}
+
+const NO_SERVER_TOOLS: Readonly<Record<string, number>> = {}
+
+/** Writes usage with OpenAI's totals, which include cache, reasoning and audio. */
+export function encodeUsage(usage: Usage): JsonObject {
+  const prompt = inputTokens(usage)
+  const completion = outputTokens(usage)
+  const writes = usage.cacheWrite5m + usage.cacheWrite1h
+  return {
+    prompt_tokens: prompt,
+    completion_tokens: completion,
+    total_tokens: prompt + completion,
+    prompt_tokens_details: {
+      cached_tokens: usage.cacheRead,
+      audio_tokens: usage.audioInput,
+      ...(writes > 0 ? { cache_write_tokens: writes } : {}),
+    },
+    completion_tokens_details: {
+      reasoning_tokens: usage.reasoning,
+      audio_tokens: usage.audioOutput,
+      accepted_prediction_tokens: 0,
+      rejected_prediction_tokens: 0,
+    },
+  } satisfies CompletionUsage
+}

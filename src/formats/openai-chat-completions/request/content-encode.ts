@@ -1,0 +1,138 @@
+import { unsayableMedia } from '@/formats/invalid.ts'
+import { dataUri } from '@/formats/media/data-uri.ts'
+import { FORMAT } from '@/formats/openai-chat-completions/wire.ts'
+import type { MediaPart, Part, TextPart } from '@/generation/part.ts'
+import { isJsonObject, type JsonObject, present } from '@/json/json.ts'
+import type { TargetRules } from './target-rules.ts'
+
+/** Text as a content: one string, or parts where cache marks have to stand between them. */
+export function encodeTexts(
+  texts: readonly TextPart[],
+  gap: string,
+  rules: TargetRules,
+): string | JsonObject[] {
+  const isMarked = texts.some(part => part.cache !== undefined)
+  if (isMarked && rules.hasCacheMarks) return texts.map(part => encodeText(part, rules))
+  if (isMarked) rules.losses.add('cacheMark')
+  return texts.map(part => part.text).join(gap)
+}
+
+/** A user's content: a string where one text is all there is, which every vendor takes. */
+export function encodeParts(parts: readonly Part[], rules: TargetRules): string | JsonObject[] {
+  const encoded = parts.flatMap(part => encodePart(part, rules))
+  const [only] = encoded
+  if (encoded.length !== 1 || only?.['type'] !== 'text' || Object.keys(only).length > 2) return encoded
+  return typeof only['text'] === 'string' ? only['text'] : encoded
+}
+
+function encodePart(part: Part, rules: TargetRules): JsonObject[] {
+  switch (part.type) {
+    case 'text':
+      return part.text === '' ? [] : [encodeText(part, rules)]
+    case 'refusal':
+      return [{ type: 'text', text: part.text }]
+    case 'media':
+      return [encodeMedia(part, rules)]
+    case 'opaque':
+      if (part.format === FORMAT && isJsonObject(part.value)) return [part.value]
+      rules.losses.add('extension', part.name)
+      return []
+    case 'reasoning':
+    case 'tool-call':
+    case 'tool-result':
+      // Not in a user's turn, or taken out of it before.
+      return []
+    default:
+      return part satisfies never
+  }
+}
+
+function encodeText(part: TextPart, rules: TargetRules): JsonObject {
+  return { type: 'text', text: part.text, ...rules.cacheFields(part.cache) }
+}
+
+function encodeMedia(part: MediaPart, rules: TargetRules): JsonObject {
+  const mark = rules.cacheFields(part.cache)
+  switch (part.kind) {
+    case 'image':
+      return { ...encodeImage(part), ...mark }
+    case 'document':
+      return { ...encodeDocument(part, rules), ...mark }
+    case 'audio':
+      return { ...encodeAudio(part), ...mark }
+    case 'video':
+      if (rules.vendor.isOpenai)
+        throw unsayableMedia(part, 'has video, which the model behind this name does not take')
+      return { type: 'video_url', video_url: { url: locate(part, 'video/mp4') }, ...mark }
+    default:
+      return part.kind satisfies never
+  }
+}
+
+function encodeImage(part: MediaPart): JsonObject {
+  return { type: 'image_url', image_url: present({ url: locate(part, 'image/png'), detail: part.detail }) }
+}
+
+function locate(part: MediaPart, defaultType: string): string {
+  switch (part.source.type) {
+    case 'url':
+      return part.source.url
+    case 'base64':
+      return dataUri(part.mediaType ?? defaultType, part.source.data)
+    case 'text':
+      return dataUri('text/plain', Buffer.from(part.source.text, 'utf8').toString('base64'))
+    case 'file-id':
+      throw unsayableMedia(part, `has ${part.kind} by file id, which this upstream cannot look up`)
+    default:
+      return part.source satisfies never
+  }
+}
+
+/** Plain text is written as such, with its title before it; other documents as files. */
+function encodeDocument(part: MediaPart, rules: TargetRules): JsonObject {
+  if (part.citable) rules.losses.add('citations')
+  const text = documentText(part)
+  if (text !== undefined) {
+    const lines = [part.title ?? part.filename, part.context, text].filter(line => line !== undefined)
+    return { type: 'text', text: lines.join('\n') }
+  }
+  if (part.context !== undefined) rules.losses.add('documentContext')
+  return { type: 'file', file: encodeFile(part, rules) }
+}
+
+function documentText(part: MediaPart): string | undefined {
+  if (part.source.type === 'text') return part.source.text
+  if (part.source.type !== 'base64' || !part.mediaType?.startsWith('text/')) return undefined
+  return Buffer.from(part.source.data, 'base64').toString('utf8')
+}
+
+function encodeFile(part: MediaPart, rules: TargetRules): JsonObject {
+  const { source } = part
+  const isOpenaiFile =
+    source.type === 'file-id' && (source.format === FORMAT || source.format === 'openai-responses')
+  if (isOpenaiFile) return { file_id: source.id }
+  if (source.type === 'url' && !rules.vendor.isOpenrouter) {
+    throw unsayableMedia(part, 'has a document by address, which this upstream does not fetch')
+  }
+  return {
+    filename: part.filename ?? part.title ?? 'document.pdf',
+    file_data: locate(part, 'application/pdf'),
+  }
+}
+
+const AUDIO_FORMATS: ReadonlyMap<string, string> = new Map([
+  ['mpeg', 'mp3'],
+  ['x-mp3', 'mp3'],
+  ['x-wav', 'wav'],
+  ['wave', 'wav'],
+  ['vnd.wave', 'wav'],
+])
+
+function encodeAudio(part: MediaPart): JsonObject {
+  if (part.source.type !== 'base64') throw unsayableMedia(part, 'has audio that is not given in base64')
+  const [subtype = 'wav'] = (part.mediaType ?? 'audio/wav').replace(/^audio\//, '').split(';')
+  return {
+    type: 'input_audio',
+    input_audio: { data: part.source.data, format: AUDIO_FORMATS.get(subtype) ?? subtype },
+  }
+}

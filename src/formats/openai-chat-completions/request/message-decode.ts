@@ -1,0 +1,157 @@
+import { invalidRequest } from '@/formats/invalid.ts'
+import {
+  cacheMark,
+  decodeContent,
+  decodeTexts,
+  opaquePart,
+} from '@/formats/openai-chat-completions/content-decode.ts'
+import { imagePart } from '@/formats/openai-chat-completions/media-decode.ts'
+import { returnedSignature } from '@/formats/openai-chat-completions/thought-signature.ts'
+import { inputText } from '@/formats/tools/call-input.ts'
+import { withMark } from '@/formats/tools/results.ts'
+import type { Part, TextPart, ToolCallKind, ToolCallPart, ToolResultPart } from '@/generation/part.ts'
+import { textPart } from '@/generation/part.ts'
+import type { GenerationRequest, Turn } from '@/generation/request.ts'
+import { asArray, asObject, asString, type JsonObject, type JsonValue } from '@/json/json.ts'
+import { decodeReasoningHistory } from './reasoning-decode.ts'
+
+/** The conversation in turns, with the system text at its head apart. */
+type Conversation = Pick<GenerationRequest, 'instructions' | 'turns'>
+
+/** Reads `messages`. */
+export function decodeMessages(messages: readonly JsonValue[]): Conversation {
+  const reader = new MessageReader()
+  for (const [index, message] of messages.entries()) {
+    reader.push(asObject(message) ?? {}, `messages[${index}]`)
+  }
+  return reader.conversation()
+}
+
+class MessageReader {
+  readonly #instructions: TextPart[] = []
+  readonly #turns: { role: Turn['role']; parts: readonly Part[] }[] = []
+  /** How each call so far is to be answered. */
+  readonly #kinds = new Map<string, ToolCallKind>()
+  #legacyCalls = 0
+  /** The results that the next `tool` message joins; undefined after any other message. */
+  #results: Part[] | undefined
+
+  conversation(): Conversation {
+    return { instructions: this.#instructions, turns: this.#turns }
+  }
+
+  push(message: JsonObject, path: string): void {
+    const role = message['role']
+    if (role === 'tool' || role === 'function') return this.#pushResult(message, path)
+    this.#results = undefined
+    // LiteLLM, and agents that stand on it, mark messages as a whole.
+    const mark = cacheMark(message)
+    if (role === 'system' || role === 'developer') {
+      const texts = withMark(decodeTexts(message['content'], `${path}.content`), mark)
+      if (this.#turns.length === 0) this.#instructions.push(...texts)
+      else this.#turns.push({ role: 'system', parts: texts })
+    } else if (role === 'assistant') {
+      this.#turns.push({ role, parts: withMark(this.#assistantParts(message, path), mark) })
+    } else {
+      const parts = decodeContent(message['content'], `${path}.content`)
+      this.#turns.push({ role: 'user', parts: withMark(parts, mark) })
+    }
+  }
+
+  #pushResult(message: JsonObject, path: string): void {
+    const callId = message['role'] === 'function' ? this.#legacyId() : asString(message['tool_call_id'])
+    if (callId === undefined) throw invalidRequest(`${path}.tool_call_id`, 'required')
+    const result: ToolResultPart = {
+      type: 'tool-result',
+      kind: this.#kinds.get(callId) ?? 'function',
+      callId,
+      name: asString(message['name']),
+      content: resultContent(message['content'], `${path}.content`),
+      isError: false,
+      cache: cacheMark(message),
+    }
+    if (this.#results === undefined) {
+      this.#results = []
+      this.#turns.push({ role: 'user', parts: this.#results })
+    }
+    this.#results.push(result)
+  }
+
+  #assistantParts(message: JsonObject, path: string): Part[] {
+    const parts = decodeReasoningHistory(message)
+    parts.push(...decodeContent(withoutThinking(message['content']), `${path}.content`))
+    signText(parts, message)
+    const refusal = asString(message['refusal'])
+    if (refusal !== undefined && refusal !== '') parts.push({ type: 'refusal', text: refusal })
+    for (const image of asArray(message['images'])) parts.push(signedImage(image))
+    // A spoken answer of before, by an id that only its vendor knows.
+    const audio = asObject(message['audio'])
+    if (audio !== undefined) parts.push(opaquePart('audio', audio))
+    for (const [index, call] of asArray(message['tool_calls']).entries()) {
+      parts.push(this.#call(asObject(call) ?? {}, `${path}.tool_calls[${index}]`))
+    }
+    const legacy = asObject(message['function_call'])
+    if (legacy !== undefined) {
+      this.#legacyCalls += 1
+      parts.push(this.#call({ id: this.#legacyId(), function: legacy }, `${path}.function_call`))
+    }
+    return parts
+  }
+
+  #call(call: JsonObject, path: string): ToolCallPart {
+    const custom = asObject(call['custom'])
+    const body = custom ?? asObject(call['function'])
+    const callId = asString(call['id'])
+    if (body === undefined) throw invalidRequest(`${path}.function`, 'required')
+    if (callId === undefined) throw invalidRequest(`${path}.id`, 'required')
+    const kind = custom === undefined ? 'function' : 'custom'
+    this.#kinds.set(callId, kind)
+    return {
+      type: 'tool-call',
+      kind,
+      callId,
+      name: asString(body['name']) ?? '',
+      namespace: undefined,
+      input: inputText(custom === undefined ? body['arguments'] : custom['input']),
+      signature: returnedSignature(call),
+      cache: undefined,
+    }
+  }
+
+  /** Legacy calls have no ids: they are counted, and a result belongs to the last call before it. */
+  #legacyId(): string {
+    return `call_function_${this.#legacyCalls}`
+  }
+}
+
+/** Mistral's thinking parts are read with the reasoning. */
+function withoutThinking(content: JsonValue | undefined): JsonValue | undefined {
+  if (!Array.isArray(content)) return content
+  return content.filter(part => asObject(part)?.['type'] !== 'thinking')
+}
+
+/** A thought signature on the message belongs to its last text, or stands for an empty one. */
+function signText(parts: Part[], message: JsonObject): void {
+  const signature = returnedSignature(message)
+  if (signature === undefined) return
+  const at = parts.findLastIndex(part => part.type === 'text')
+  const text = parts[at]
+  if (text?.type === 'text') parts[at] = { ...text, signature }
+  else parts.push({ ...textPart(''), signature })
+}
+
+/** An image of an earlier answer, as it was told. */
+function signedImage(image: JsonValue): Part {
+  const holder = asObject(image)
+  const part = imagePart(holder)
+  if (part === undefined || holder === undefined) return opaquePart('images', image)
+  return { ...part, signature: returnedSignature(holder) }
+}
+
+/** A result's content: text by the documents, media at vendors that take more. */
+function resultContent(content: JsonValue | undefined, path: string): ToolResultPart['content'] {
+  return decodeContent(content, path).map(part => {
+    if (part.type === 'text' || part.type === 'media') return part
+    return textPart(JSON.stringify(part.type === 'opaque' ? part.value : part))
+  })
+}

@@ -1,0 +1,197 @@
+import type { EncodedRequest, Target } from '@/formats/codec.ts'
+import { nearestEffort, thinksAnyway, wantedEffort } from '@/formats/effort.ts'
+import { fitKey } from '@/formats/fit-key.ts'
+import { unsayable } from '@/formats/invalid.ts'
+import { withObjectOutput } from '@/formats/openai/object-output.ts'
+import { isSharedHint, MAX_KEY, userFields } from '@/formats/openai/shared-fields.ts'
+import { FORMAT } from '@/formats/openai-chat-completions/wire.ts'
+import { schemaName } from '@/formats/output-format.ts'
+import { fitLimit } from '@/formats/output-limit.ts'
+import { onlyAllowed } from '@/formats/tools/allowed.ts'
+import { dropHostedTools } from '@/formats/tools/hosted.ts'
+import {
+  type GenerationRequest,
+  limitsEffort,
+  type OutputFormat,
+  type Reasoning,
+} from '@/generation/request.ts'
+import { type JsonObject, type JsonValue, present } from '@/json/json.ts'
+import { encodeMessages } from './message-encode.ts'
+import { TargetRules } from './target-rules.ts'
+import { canServe, encodeToolChoice, encodeTools, searchOptions } from './tools-encode.ts'
+
+/** OpenAI's limit of stop sequences. */
+const MAX_STOPS = 4
+
+/** Writes a request for an upstream of any vendor of this format. Keys come in one order, always. */
+export function encodeRequest(full: GenerationRequest, target: Target): EncodedRequest {
+  const rules = new TargetRules(target)
+  const dropped = dropHostedTools(full, tool => canServe(tool, rules))
+  rules.losses.addAll(dropped.losses)
+  const written = withObjectOutput(dropped.request, target, rules.losses)
+  // OpenAI alone knows a choice among several tools.
+  const request = rules.vendor.isOpenai ? written : { ...written, ...onlyAllowed(written) }
+  const { model: _, stream, instructions, turns, tools, toolChoice, parallelToolCalls, ...shaping } = request
+  const { output, verbosity, reasoning, maxOutputTokens, modalities, stop, ...hinting } = shaping
+  const { temperature, topP, topK, seed, presencePenalty, frequencyPenalty, logitBias, ...asking } = hinting
+  const {
+    logprobs,
+    candidates,
+    user,
+    metadata,
+    promptCacheKey,
+    serviceTier,
+    store,
+    extensions,
+    unsaid: _unsaid,
+    ...rest
+  } = asking
+  rest satisfies Record<string, never>
+  const emulatedStop = rules.refuses('stop') ? stop : []
+  const encodedTools = encodeTools(tools, rules)
+  const own = ownExtensions(extensions, rules)
+  const body: JsonObject = {
+    model: target.model,
+    messages: encodeMessages(instructions, turns, rules),
+    stream: stream ? true : undefined,
+    stream_options: stream && rules.vendor.takesStreamOptions ? { include_usage: true } : undefined,
+    tools: encodedTools.length === 0 ? undefined : encodedTools,
+    ...(encodedTools.length === 0 ? {} : encodeChoices(toolChoice, parallelToolCalls, tools, rules)),
+    web_search_options: searchOptions(tools, rules),
+    response_format: encodeOutput(output),
+    ...encodeLength(maxOutputTokens, target, rules),
+    ...encodeReasoning(reasoning, rules),
+    verbosity: rules.take('verbosity', verbosity),
+    temperature: rules.take('temperature', temperature, 1),
+    top_p: rules.take('topP', topP, 1),
+    top_k: rules.take('topK', topK),
+    stop: emulatedStop.length > 0 ? undefined : encodeStop(stop, rules),
+    seed: rules.take('seed', seed),
+    presence_penalty: rules.take('presencePenalty', presencePenalty, 0),
+    frequency_penalty: rules.take('frequencyPenalty', frequencyPenalty, 0),
+    logit_bias: rules.take('logitBias', logitBias),
+    ...encodeLogprobs(rules.take('logprobs', logprobs)),
+    n: candidates === 1 ? undefined : rules.take('candidates', candidates),
+    ...encodeModalities(modalities, extensions[FORMAT]?.['audio'], stream),
+    ...userFields(rules.take('user', user), own?.['user']),
+    metadata: rules.take('metadata', metadata),
+    prompt_cache_key: rules.take('promptCacheKey', fitKey(promptCacheKey, MAX_KEY)),
+    service_tier: rules.take('serviceTier', encodeTier(serviceTier)),
+    store: encodeStore(store, rules),
+  }
+  return {
+    // What only this format has a word for stands in for what says nothing, in the same place.
+    body: present({ ...body, ...own, ...present({ ...body }) }),
+    losses: rules.losses.list,
+    headers: {},
+    emulate: { stop: emulatedStop, outputTool: undefined },
+  }
+}
+
+/** What this format alone has a name for. Hints of OpenAI's mean nothing to other vendors, some of whom refuse them. */
+function ownExtensions(
+  { [FORMAT]: own, 'openai-responses': shared }: GenerationRequest['extensions'],
+  rules: TargetRules,
+): JsonObject | undefined {
+  if (own === undefined || shared === undefined || rules.vendor.isOpenai) return own
+  const hints = Object.keys(own).filter(isSharedHint)
+  for (const name of hints) rules.losses.add('extension', name)
+  return Object.fromEntries(Object.entries(own).filter(([name]) => !hints.includes(name)))
+}
+
+function encodeChoices(
+  choice: GenerationRequest['toolChoice'],
+  parallel: boolean | undefined,
+  tools: GenerationRequest['tools'],
+  rules: TargetRules,
+): JsonObject {
+  return {
+    tool_choice: choice === undefined ? undefined : encodeToolChoice(choice, tools),
+    parallel_tool_calls: rules.take('parallelToolCalls', parallel, true),
+  }
+}
+
+function encodeOutput(output: OutputFormat | undefined): JsonObject | undefined {
+  if (output === undefined || output.type === 'text') return undefined
+  if (output.type === 'json') return { type: 'json_object' }
+  const { description, strict } = output
+  return {
+    type: 'json_schema',
+    json_schema: present({
+      name: schemaName(output, 64, 'response'),
+      description,
+      schema: output.schema,
+      strict,
+    }),
+  }
+}
+
+function encodeLength(max: number | undefined, target: Target, rules: TargetRules): JsonObject {
+  if (max === undefined) return {}
+  const tokens = fitLimit(max, 1, target.maxOutputTokens, rules.losses)
+  return rules.model.isNewer ? { max_completion_tokens: tokens } : { max_tokens: tokens }
+}
+
+function encodeReasoning(reasoning: Reasoning | undefined, rules: TargetRules): JsonObject {
+  const wanted = reasoning && wantedEffort(reasoning)
+  if (reasoning === undefined || wanted === undefined) return {}
+  if (limitsEffort(reasoning)) rules.losses.add('reasoningBudget')
+  if (wanted === 'none' && rules.vendor.unthinking !== undefined) return encodeOff(rules)
+  const efforts = rules.model.efforts ?? rules.vendor.efforts
+  const effort = efforts === undefined ? wanted : nearestEffort(wanted, efforts)
+  if (thinksAnyway(wanted, effort)) rules.losses.add('reasoning')
+  return { reasoning_effort: rules.take('reasoning', effort, 'none') }
+}
+
+/** Where an effort of `none` is passed over and the model thinks on. */
+function encodeOff({ isUnthinking, losses }: TargetRules): JsonObject {
+  if (isUnthinking) return { thinking: { type: 'disabled' } }
+  losses.add('reasoning')
+  return {}
+}
+
+function encodeStop(stop: readonly string[], rules: TargetRules): string[] | undefined {
+  if (stop.length === 0) return undefined
+  if (rules.vendor.isOpenai && stop.length > MAX_STOPS) {
+    throw unsayable('stop', `has more than the ${MAX_STOPS} sequences that the model behind this name takes`)
+  }
+  return [...stop]
+}
+
+function encodeLogprobs(logprobs: GenerationRequest['logprobs']): JsonObject {
+  return logprobs === undefined ? {} : { logprobs: true, top_logprobs: logprobs.top }
+}
+
+/**
+ * Text alone is what every model does. Sound needs a voice: the caller's own, which no other format has. A stream has it
+ * as PCM only, and sound never comes without words.
+ */
+function encodeModalities(
+  modalities: GenerationRequest['modalities'],
+  voice: JsonValue | undefined,
+  stream: boolean,
+): JsonObject {
+  if (!modalities.some(kind => kind !== 'text')) return {}
+  const audio = modalities.includes('audio')
+    ? { audio: voice ?? { voice: 'alloy', format: stream ? 'pcm16' : 'wav' } }
+    : {}
+  return { modalities: [...modalities], ...audio }
+}
+
+/** Other formats' words for a tier. */
+const TIERS: ReadonlyMap<string, string> = new Map([
+  ['standard', 'default'],
+  ['standard_only', 'default'],
+  ['ultrafast', 'fast'],
+])
+
+function encodeTier(tier: string | undefined): string | undefined {
+  return tier === undefined ? undefined : (TIERS.get(tier.toLowerCase()) ?? tier)
+}
+
+/** Only OpenAI keeps answers; elsewhere not keeping them goes without saying. */
+function encodeStore(store: boolean | undefined, rules: TargetRules): boolean | undefined {
+  if (rules.vendor.isOpenai) return store
+  if (store === true) rules.losses.add('store')
+  return undefined
+}

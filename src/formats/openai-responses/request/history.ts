@@ -1,0 +1,236 @@
+import type { Target } from '@/formats/codec.ts'
+import type { Losses } from '@/formats/losses.ts'
+import { encodeCall } from '@/formats/openai-responses/calls.ts'
+import { encodeCacheMark } from '@/formats/openai-responses/content.ts'
+import { itemOf } from '@/formats/openai-responses/items.ts'
+import { FORMAT } from '@/formats/openai-responses/wire.ts'
+import { phaseOf } from '@/formats/signatures/phase.ts'
+import { signatureFor } from '@/formats/signatures/signature.ts'
+import { fitCallId } from '@/formats/tools/call-id.ts'
+import { DistinctIds } from '@/formats/tools/distinct-ids.ts'
+import { pairedTurns } from '@/formats/tools/paired-turns.ts'
+import { tellFailure, withMark } from '@/formats/tools/results.ts'
+import type {
+  MediaPart,
+  Part,
+  ReasoningPart,
+  TextPart,
+  ToolCallPart,
+  ToolResultPart,
+} from '@/generation/part.ts'
+import type { GenerationRequest, Turn } from '@/generation/request.ts'
+import { type JsonObject, present } from '@/json/json.ts'
+import { encodeMedia } from './media.ts'
+
+/** What decides how the conversation is written, beside the conversation. */
+interface HistoryOptions {
+  target: Target
+  /** Whether the model takes cache marks on parts. */
+  cacheBreakpoints: boolean
+}
+
+/** The conversation as input items. */
+export function encodeHistory(
+  request: GenerationRequest,
+  options: HistoryOptions,
+  losses: Losses,
+): JsonObject[] {
+  return new HistoryWriter(options, losses).write(pairedTurns(request.turns, fitCallId))
+}
+
+/** A message of the assistant that more may be said in. */
+interface OpenMessage {
+  content: JsonObject[]
+  phase: string | undefined
+}
+
+class HistoryWriter {
+  readonly #options: HistoryOptions
+  readonly #losses: Losses
+  readonly #items: JsonObject[] = []
+  readonly #imageIds = new DistinctIds(id => id)
+
+  constructor(options: HistoryOptions, losses: Losses) {
+    this.#options = options
+    this.#losses = losses
+  }
+
+  /** @param turns paired (tools/paired-turns.ts) */
+  write(turns: readonly Turn[]): JsonObject[] {
+    for (const turn of turns) {
+      if (turn.role === 'assistant') this.#assistant(turn.parts)
+      else this.#prompt(turn)
+    }
+    return this.#items
+  }
+
+  #prompt({ role, parts }: Turn): void {
+    let content: JsonObject[] = []
+    const flush = () => {
+      if (content.length > 0) this.#items.push({ type: 'message', role, content })
+      content = []
+    }
+    for (const part of parts) {
+      if (part.type === 'tool-result') {
+        flush()
+        this.#output(part)
+      } else if (part.type === 'opaque') {
+        flush()
+        this.#opaque(part)
+      } else content.push(...this.#promptContent(part))
+    }
+    flush()
+  }
+
+  #promptContent(part: Part): JsonObject[] {
+    switch (part.type) {
+      case 'text':
+        return part.text === '' ? [] : [this.#inputText(part)]
+      case 'refusal':
+        return part.text === '' ? [] : [{ type: 'input_text', text: part.text }]
+      case 'media':
+        return [this.#media(part)]
+      default:
+        if (part.type === 'reasoning') this.#losses.add('reasoningHistory')
+        return []
+    }
+  }
+
+  #assistant(parts: readonly Part[]): void {
+    let message: OpenMessage | undefined
+    const lastSaid = parts.findLastIndex(part => part.type !== 'reasoning' && !isEmptyText(part))
+    for (const [place, part] of parts.entries()) {
+      if (this.#seal(part)) message = undefined
+      const said = this.#assistantContent(part)
+      if (said !== undefined) {
+        const phase = part.type === 'text' ? phaseOf(part.signature) : undefined
+        if (message === undefined || message.phase !== phase) message = this.#openMessage(phase)
+        message.content.push(said)
+        continue
+      }
+      if (part.type === 'text' || part.type === 'refusal') continue
+      message = undefined
+      this.#item(part, place < lastSaid)
+    }
+  }
+
+  /**
+   * What of an assistant's turn is an item of its own.
+   * @param leads whether anything is said behind it in the turn
+   */
+  #item(part: Part, leads: boolean): void {
+    if (part.type === 'reasoning') this.#reasoning(part, leads)
+    else if (part.type === 'opaque') this.#opaque(part)
+    else if (part.type === 'media') this.#image(part)
+    else if (part.type === 'tool-call') this.#call(part)
+  }
+
+  /** An item for what the assistant says in one phase, in a row. */
+  #openMessage(phase: string | undefined): OpenMessage {
+    const content: JsonObject[] = []
+    this.#items.push(present({ type: 'message', role: 'assistant', content, phase }))
+    return { content, phase }
+  }
+
+  /**
+   * Reasoning that a format without an item for it (Gemini's) carried on the text or call it led to.
+   * @returns whether an item was written.
+   */
+  #seal(part: Part): boolean {
+    if (part.type !== 'text' && part.type !== 'tool-call') return false
+    const { signature } = part
+    if (signature === undefined || signature.value === '' || phaseOf(signature) !== undefined) return false
+    const encrypted = signatureFor(signature, FORMAT, this.#options.target.vendor)
+    const last = this.#items.at(-1)
+    if (encrypted === undefined) this.#losses.add('reasoningHistory')
+    if (encrypted === undefined || isEmptyText(part) || last?.['encrypted_content'] === encrypted)
+      return false
+    this.#items.push({ type: 'reasoning', summary: [], encrypted_content: encrypted })
+    return true
+  }
+
+  #assistantContent(part: Part): JsonObject | undefined {
+    if (part.type === 'refusal' && part.text !== '') return { type: 'refusal', refusal: part.text }
+    if (part.type !== 'text' || part.text === '') return undefined
+    if (part.cache !== undefined) this.#losses.add('cacheMark')
+    const annotations = part.citations.flatMap(({ wire }): JsonObject[] =>
+      wire?.format === FORMAT ? [wire.value] : [],
+    )
+    if (annotations.length < part.citations.length) this.#losses.add('citations')
+    return { type: 'output_text', text: part.text, ...(annotations.length === 0 ? {} : { annotations }) }
+  }
+
+  /** Only its maker can read it, and only in front of what it led to. */
+  #reasoning(part: ReasoningPart, leads: boolean): void {
+    const encrypted = signatureFor(part.signature, FORMAT, this.#options.target.vendor)
+    if (encrypted === undefined || !leads) return this.#losses.add('reasoningHistory')
+    const texts = part.texts.map(text => ({ type: part.raw ? 'reasoning_text' : 'summary_text', text }))
+    this.#items.push(
+      present({
+        type: 'reasoning',
+        id: part.id,
+        summary: part.raw ? [] : texts,
+        content: part.raw ? texts : undefined,
+        encrypted_content: encrypted,
+      }),
+    )
+  }
+
+  #call(part: ToolCallPart): void {
+    if (part.cache !== undefined) this.#losses.add('cacheMark')
+    // Calls of a type of their own were lowered with their tools; one left over can still be told as a function.
+    const kind = part.kind === 'custom' ? 'custom' : 'function'
+    const input = kind === 'function' && part.input === '' ? '{}' : part.input
+    const { status: _status, ...item } = encodeCall({ ...part, kind, input }, undefined, 'completed')
+    this.#items.push(item)
+  }
+
+  #output(part: ToolResultPart): void {
+    const type = part.kind === 'custom' ? 'custom_tool_call_output' : 'function_call_output'
+    const content = withMark(part.isError ? tellFailure(part.content) : part.content, part.cache)
+    const texts = content.filter(piece => piece.type === 'text')
+    const isMarked = content.some(piece => piece.cache !== undefined)
+    const plain = texts.length === content.length && !(isMarked && this.#options.cacheBreakpoints)
+    // An empty result has no part for its mark.
+    if (plain && (isMarked || part.cache !== undefined)) this.#losses.add('cacheMark')
+    const output = plain
+      ? texts.map(text => text.text).join('\n')
+      : content.map(piece => (piece.type === 'text' ? this.#inputText(piece) : this.#media(piece)))
+    this.#items.push({ type, call_id: part.callId, output })
+  }
+
+  #opaque(part: Extract<Part, { type: 'opaque' }>): void {
+    const item = part.format === FORMAT ? itemOf(part.value) : undefined
+    if (item === undefined) this.#losses.add('extension', part.name)
+    else this.#items.push(item)
+  }
+
+  /** An image that the model made. Anything else it made has no item. */
+  #image(part: MediaPart): void {
+    if (part.kind !== 'image' || part.source.type !== 'base64') return this.#losses.add('media')
+    if (part.cache !== undefined) this.#losses.add('cacheMark')
+    const { data } = part.source
+    const hash = new Bun.CryptoHasher('sha256').update(data).digest('hex').slice(0, 32)
+    const id = this.#imageIds.take(`ig_${hash}`)
+    this.#items.push({ type: 'image_generation_call', id, status: 'completed', result: data })
+  }
+
+  #inputText(part: TextPart): JsonObject {
+    return { type: 'input_text', text: part.text, ...this.#cacheMark(part.cache) }
+  }
+
+  #media(part: MediaPart): JsonObject {
+    return { ...encodeMedia(part, this.#losses), ...this.#cacheMark(part.cache) }
+  }
+
+  #cacheMark(mark: TextPart['cache']): JsonObject {
+    if (mark === undefined) return {}
+    if (this.#options.cacheBreakpoints) return { prompt_cache_breakpoint: encodeCacheMark(mark) }
+    this.#losses.add('cacheMark')
+    return {}
+  }
+}
+
+function isEmptyText(part: Part): boolean {
+  return (part.type === 'text' || part.type === 'refusal') && part.text === ''
+}

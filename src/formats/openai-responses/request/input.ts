@@ -1,0 +1,211 @@
+import { invalidRequest, unsupported } from '@/formats/invalid.ts'
+import { callKind, callName, linkOf, pastInput } from '@/formats/openai-responses/calls.ts'
+import { decodeContent } from '@/formats/openai-responses/content.ts'
+import { decodeImageCall, decodeReasoning } from '@/formats/openai-responses/items.ts'
+import { FORMAT } from '@/formats/openai-responses/wire.ts'
+import type { Part, ReasoningPart, TextPart, ToolCallKind, ToolCallPart } from '@/generation/part.ts'
+import { textPart } from '@/generation/part.ts'
+import type { Turn } from '@/generation/request.ts'
+import type { Tool } from '@/generation/tool.ts'
+import { asArray, asObject, asString, type JsonObject, type JsonValue } from '@/json/json.ts'
+import { decodeOutput, outputKind } from './tool-output.ts'
+import { decodeTools } from './tools.ts'
+
+/** What the `input` of a request holds. */
+interface Input {
+  /** System and developer messages before anything else. */
+  instructions: TextPart[]
+  turns: Turn[]
+  /** Tools brought by `additional_tools` and `tool_search_output` items, in order. */
+  tools: Tool[]
+}
+
+/**
+ * Reads `input`: a string is one user message, else a list of items. What the assistant wrote becomes one assistant
+ * turn, neighbouring outputs one user turn, every user message a turn of its own.
+ * @param path where it stands, for complaints
+ * @throws GatewayError `invalid_request` naming the item that breaks the format's rules.
+ */
+export function decodeInput(wire: JsonValue | undefined, path: 'input' | 'instructions'): Input {
+  const reader = new InputReader()
+  if (typeof wire === 'string') reader.add('user', [textPart(wire)])
+  else
+    for (const [index, value] of asArray(wire).entries())
+      reader.read(asObject(value) ?? {}, `${path}[${index}]`)
+  return reader
+}
+
+class InputReader implements Input {
+  readonly instructions: TextPart[] = []
+  readonly turns: { role: Turn['role']; parts: Part[] }[] = []
+  readonly tools: Tool[] = []
+  /** The kind of each call so far: Codex answers a local shell call with a function_call_output. */
+  readonly #kinds = new Map<string, ToolCallKind>()
+  #resultsOpen = false
+
+  read(item: JsonObject, path: string): void {
+    const type = asString(item['type']) ?? impliedType(item, path)
+    const kind = callKind(item)
+    if (kind !== undefined) return this.#call(item, kind, path)
+    const answered = outputKind(type)
+    if (answered !== undefined) return this.#result(item, answered, path)
+    switch (type) {
+      case 'message':
+        return this.#message(item, path)
+      case 'reasoning':
+        return this.#reasoning(item)
+      case 'additional_tools':
+        this.tools.push(...decodeTools(item['tools'], `${path}.tools`))
+        return
+      case 'tool_search_output':
+        return this.#toolSearchOutput(item, path)
+      case 'image_generation_call':
+        return this.add('assistant', [decodeImageCall(item)])
+      case 'item_reference':
+        return checkReference(item, path)
+      default:
+        return this.#opaque(item, type)
+    }
+  }
+
+  /** Appends to the open turn where the format sees one turn, else opens one. */
+  add(role: Turn['role'], parts: Part[], results = false): void {
+    const last = this.turns.at(-1)
+    const joins = role === 'assistant' || (results && this.#resultsOpen)
+    if (last !== undefined && last.role === role && joins) last.parts.push(...parts)
+    else this.turns.push({ role, parts })
+    this.#resultsOpen = results
+  }
+
+  #message(item: JsonObject, path: string): void {
+    const role = asString(item['role'])
+    if (role !== 'user' && role !== 'assistant' && role !== 'system' && role !== 'developer') {
+      throw invalidRequest(`${path}.role`, 'expected user, assistant, system or developer')
+    }
+    const parts = messageParts(item, role, path)
+    if (role === 'user' || role === 'assistant') return this.add(role, parts)
+    const texts = parts.filter(part => part.type === 'text')
+    if (this.turns.length === 0) this.instructions.push(...texts)
+    else this.add('system', texts)
+  }
+
+  #reasoning(item: JsonObject): void {
+    const part = decodeReasoning(item, undefined)
+    if (part === undefined) return
+    const call = isSeal(part) ? this.#answeredTurn() : undefined
+    if (call === undefined) this.add('assistant', [part])
+    else call.parts.push(part)
+  }
+
+  /** The assistant's turn that ends in the call whose result was read last. */
+  #answeredTurn(): { parts: Part[] } | undefined {
+    const turn = this.#resultsOpen ? this.turns.at(-2) : undefined
+    return turn?.role === 'assistant' && turn.parts.at(-1)?.type === 'tool-call' ? turn : undefined
+  }
+
+  #call(item: JsonObject, kind: ToolCallKind, path: string): void {
+    const callId = linkOf(item)
+    if (callId === undefined) throw invalidRequest(`${path}.call_id`, 'expected string')
+    const name = callName(item, kind)
+    if (name === '') throw invalidRequest(`${path}.name`, 'expected string')
+    const call: ToolCallPart = {
+      type: 'tool-call',
+      kind,
+      callId,
+      name,
+      namespace: asString(item['namespace']),
+      input: pastInput(item, kind),
+      signature: undefined,
+      cache: undefined,
+    }
+    this.#kinds.set(callId, kind)
+    this.add('assistant', [call])
+  }
+
+  #result(item: JsonObject, kind: ToolCallKind, path: string): void {
+    const callId = linkOf(item)
+    if (callId === undefined) throw invalidRequest(`${path}.call_id`, 'expected string')
+    this.add('user', [decodeOutput(item, callId, this.#kinds.get(callId) ?? kind)], true)
+  }
+
+  /** Its tools join the request's; the call that asked for them gets a short answer. */
+  #toolSearchOutput(item: JsonObject, path: string): void {
+    const tools = decodeTools(item['tools'], `${path}.tools`)
+    this.tools.push(...tools)
+    const callId = asString(item['call_id'])
+    if (callId === undefined || item['execution'] === 'server') return
+    const names = tools.map(announcedName)
+    const text = names.length === 0 ? 'No tools found.' : `Tools now available: ${names.join(', ')}`
+    this.add('user', [decodeOutput({ output: text }, callId, 'tool_search')], true)
+  }
+
+  #opaque(item: JsonObject, type: string): void {
+    const ours = type.endsWith('_output') || type.endsWith('_response') || USER_ITEMS.has(type)
+    this.add(ours ? 'user' : 'assistant', [{ type: 'opaque', format: FORMAT, name: type, value: item }])
+  }
+}
+
+/**
+ * Whether it is the signature of the call before it (`stream-encode.ts`). A client that writes each result right behind
+ * its call has the result in between, and the model would seem to have thought on.
+ */
+function isSeal({ redacted, signature }: ReasoningPart): boolean {
+  return redacted && signature?.format === 'gemini-generate-content'
+}
+
+/** Items without a counterpart elsewhere that the client, not the model, wrote. */
+const USER_ITEMS: ReadonlySet<string> = new Set([
+  'compaction_trigger',
+  'configuration_update',
+  'agent_message',
+])
+
+/** The name under which the model finds the tool where namespaces are part of the name (tools/names.ts). */
+function announcedName(tool: Tool): string {
+  if (tool.type === 'hosted') return tool.wireType
+  const isGrouped = tool.type !== 'client' && tool.namespace !== undefined
+  return isGrouped ? `${tool.namespace}__${tool.name}` : tool.name
+}
+
+function impliedType(item: JsonObject, path: string): string {
+  if (item['role'] !== undefined) return 'message'
+  if (typeof item['id'] === 'string' && item['content'] === undefined) return 'item_reference'
+  throw invalidRequest(`${path}.type`, 'expected string')
+}
+
+function messageParts(item: JsonObject, role: string, path: string): Part[] {
+  const { content, phase } = item
+  if (typeof content === 'string') {
+    const whole = decodeContent({ type: 'text', text: content }, phase)
+    return whole === undefined ? [] : [whole]
+  }
+  if (!Array.isArray(content)) throw invalidRequest(`${path}.content`, 'expected string or array')
+  return content.map((value, index): Part => {
+    const wire = asObject(value)
+    if (wire === undefined) throw invalidRequest(`${path}.content[${index}]`, 'expected object')
+    const part = decodeContent(wire, phase)
+    if (part !== undefined) return part
+    if (isMedia(wire)) throw invalidRequest(`${path}.content[${index}]`, 'has no data, URL or file id')
+    const type = asString(wire['type']) ?? 'content'
+    // As an item, so that an opaque part always is one.
+    return {
+      type: 'opaque',
+      format: FORMAT,
+      name: type,
+      value: { type: 'message', role, content: [wire] },
+    }
+  })
+}
+
+function isMedia(part: JsonObject): boolean {
+  return part['type'] === 'input_image' || part['type'] === 'input_file' || part['type'] === 'input_audio'
+}
+
+/**
+ * The AI SDK replays reasoning as references even to a gateway that stores nothing; without it the answer is only
+ * a little worse. A message or call that is missing would change the conversation.
+ */
+function checkReference(item: JsonObject, path: string): void {
+  if (asString(item['id'])?.startsWith('rs_') === true) return
+  throw unsupported(path, 'refers to an item that is not stored here: send the item itself')
+}

@@ -1,0 +1,88 @@
+import { unsayable, unsayableMedia } from '@/formats/invalid.ts'
+import type { Losses } from '@/formats/losses.ts'
+import { dataUri } from '@/formats/media/data-uri.ts'
+import { FORMAT } from '@/formats/openai-responses/wire.ts'
+import type { MediaPart } from '@/generation/part.ts'
+import { type JsonObject, present } from '@/json/json.ts'
+
+/**
+ * A media part as input content.
+ * @throws GatewayError `unsupported_parameter` for media that the format has no place for: without it the model
+ * would answer another question.
+ */
+export function encodeMedia(part: MediaPart, losses: Losses): JsonObject {
+  switch (part.kind) {
+    case 'image':
+      return { type: 'input_image', ...imageSource(part), detail: part.detail ?? 'auto' }
+    case 'document':
+      return encodeDocument(part, losses)
+    case 'audio':
+      return encodeAudio(part)
+    case 'video':
+      throw unsayableMedia(part, 'holds a video, which the upstream cannot be given')
+    default:
+      return part.kind satisfies never
+  }
+}
+
+function imageSource(part: MediaPart): JsonObject {
+  const { source } = part
+  switch (source.type) {
+    case 'base64':
+      return { image_url: dataUri(part.mediaType ?? 'image/png', source.data) }
+    case 'url':
+      return { image_url: source.url }
+    case 'file-id':
+      return { file_id: ownFileId(source) }
+    case 'text':
+      throw unsayable('media', 'holds an image that is text')
+    default:
+      return source satisfies never
+  }
+}
+
+function encodeDocument(part: MediaPart, losses: Losses): JsonObject {
+  const { source } = part
+  const name = part.filename ?? part.title
+  if (part.context !== undefined && source.type !== 'text') {
+    losses.add('documentContext')
+  }
+  if (part.citable) losses.add('citations')
+  switch (source.type) {
+    case 'base64': {
+      const type = part.mediaType ?? 'application/pdf'
+      const filename = name ?? `document.${extensionOf(type)}`
+      return { type: 'input_file', filename, file_data: dataUri(type, source.data) }
+    }
+    case 'url':
+      return present({ type: 'input_file', file_url: source.url, filename: name })
+    case 'file-id':
+      return { type: 'input_file', file_id: ownFileId(source) }
+    case 'text':
+      return {
+        type: 'input_text',
+        text: [name, part.context, source.text].filter(text => text !== undefined).join('\n\n'),
+      }
+    default:
+      return source satisfies never
+  }
+}
+
+/** The API tells files apart by their names. */
+function extensionOf(mediaType: string): string {
+  if (mediaType === 'text/plain') return 'txt'
+  return mediaType.split('/')[1] ?? 'txt'
+}
+
+function encodeAudio(part: MediaPart): JsonObject {
+  if (part.source.type !== 'base64') throw unsayableMedia(part, 'holds audio that is not inline')
+  const [subtype = 'wav'] = (part.mediaType ?? 'audio/wav').replace(/^audio\//, '').split(';')
+  const format = /wav/.test(subtype) ? 'wav' : /^(?:x-)?(?:mp3|mpeg)$/.test(subtype) ? 'mp3' : subtype
+  return { type: 'input_audio', input_audio: { data: part.source.data, format } }
+}
+
+/** Both of OpenAI's formats read the same file store. */
+function ownFileId(source: Extract<MediaPart['source'], { type: 'file-id' }>): string {
+  if (source.format === FORMAT || source.format === 'openai-chat-completions') return source.id
+  throw unsayable('mediaAddress', 'holds a file id that only another vendor can resolve')
+}

@@ -1,0 +1,247 @@
+import type { EncodedRequest, Target } from '@/formats/codec.ts'
+import { nearestEffort, thinksAnyway, wantedEffort } from '@/formats/effort.ts'
+import { nestExtensions } from '@/formats/extensions.ts'
+import { fitKey } from '@/formats/fit-key.ts'
+import { refuseSeveral, unsayable } from '@/formats/invalid.ts'
+import { Losses } from '@/formats/losses.ts'
+import { withObjectOutput } from '@/formats/openai/object-output.ts'
+import { MAX_KEY, userFields } from '@/formats/openai/shared-fields.ts'
+import { type ModelTraits, modelTraits } from '@/formats/openai-responses/models.ts'
+import { ENCRYPTED, FORMAT, LOGPROBS } from '@/formats/openai-responses/wire.ts'
+import { schemaName } from '@/formats/output-format.ts'
+import { fitLimit } from '@/formats/output-limit.ts'
+import { loseWordless, type RareField } from '@/formats/wordless.ts'
+import type { RequestField } from '@/generation/loss.ts'
+import { type GenerationRequest, limitsEffort, type OutputFormat } from '@/generation/request.ts'
+import { asObject, asStrings, type JsonObject, keysOf, present } from '@/json/json.ts'
+import { encodeHistory } from './history.ts'
+import { encodeToolChoice } from './tool-choice.ts'
+import { encodeTools } from './tools.ts'
+
+/** The API's least; smaller limits are raised to it. */
+const MIN_OUTPUT_TOKENS = 16
+
+/** Writes a request for a Responses upstream. Nothing is stored there: each request holds the whole conversation. */
+export function encodeRequest(asked: GenerationRequest, target: Target): EncodedRequest {
+  refuseImpossible(asked)
+  const losses = new Losses()
+  const request = withObjectOutput(asked, target, losses)
+  const traits = modelTraits(target.model)
+  loseWordless(request, WORDLESS, losses)
+
+  const extensions = nestExtensions(request.extensions[FORMAT], ['reasoning', 'text'])
+  const { reasoning: ownReasoning, text: ownText, include, ...own } = extensions
+  const sampling = encodeSampling(request, traits, losses)
+  const reasoning = encodeReasoning(request.reasoning, asObject(ownReasoning), traits, losses)
+  const isThinking = reasoning !== undefined || traits.reasons === true
+  const said = present({
+    model: target.model,
+    ...encodePrompt(request, target, traits, losses),
+    ...encodeOffer(request, losses),
+    reasoning,
+    text: encodeText(request, asObject(ownText), traits, losses),
+    max_output_tokens: encodeLimit(request.maxOutputTokens, target, losses),
+    ...sampling.fields,
+    metadata: request.metadata,
+    ...userFields(request.user, own['user']),
+    prompt_cache_key: fitKey(request.promptCacheKey, MAX_KEY),
+    service_tier: encodeTier(request.serviceTier, losses),
+    include: encodeInclude(include, isThinking, sampling.logprobs),
+    store: false,
+    stream: request.stream,
+  })
+  return {
+    body: { ...own, ...said },
+    losses: losses.list,
+    headers: {},
+    emulate: { stop: request.stop, outputTool: undefined },
+  }
+}
+
+/** What the caller relies on and this API cannot give in any way. */
+function refuseImpossible(request: GenerationRequest): void {
+  refuseSeveral(request)
+  if (request.modalities.includes('audio')) {
+    throw unsayable('modalities', 'asks for audio, which the upstream of this model cannot give')
+  }
+}
+
+/** What has no words here, as against what has, in the type. A new field goes on one of the two lists. */
+const WORDLESS = keysOf({
+  topK: true,
+  seed: true,
+  presencePenalty: true,
+  frequencyPenalty: true,
+  logitBias: true,
+  modalities: true,
+  store: true,
+} satisfies Record<
+  Exclude<RareField, 'verbosity' | 'logprobs' | 'user' | 'metadata' | 'promptCacheKey'>,
+  true
+>)
+
+/** What the user says where nobody says anything. */
+const NO_WORDS = '.'
+
+/** The API refuses an empty input, so a prompt that is only instructions stands there, and a dot for no prompt at all. */
+function encodePrompt(
+  request: GenerationRequest,
+  target: Target,
+  { cacheBreakpoints }: ModelTraits,
+  losses: Losses,
+): JsonObject {
+  const { instructions } = request
+  if (instructions.some(part => part.cache !== undefined)) losses.add('cacheMark')
+  const system = instructions.flatMap(part => (part.text === '' ? [] : part.text)).join('\n\n')
+  const history = encodeHistory(request, { target, cacheBreakpoints }, losses)
+  if (history.length > 0) return system === '' ? { input: history } : { instructions: system, input: history }
+  const [role, text] = system === '' ? ['user', NO_WORDS] : ['system', system]
+  return { input: [{ type: 'message', role, content: [{ type: 'input_text', text }] }] }
+}
+
+/** The tools and how they may be called. Without any, a choice says nothing. */
+function encodeOffer(request: GenerationRequest, losses: Losses): JsonObject {
+  const tools = encodeTools(request.tools, losses)
+  const choice = request.tools.length === 0 ? undefined : request.toolChoice
+  return {
+    tools: tools.length > 0 ? tools : undefined,
+    tool_choice: encodeToolChoice(choice, tools, losses),
+    parallel_tool_calls: tools.length > 0 ? request.parallelToolCalls : undefined,
+  }
+}
+
+/** The part of a request that decides how many tokens its prompt has. */
+export function encodeCountRequest(request: GenerationRequest, target: Target): JsonObject {
+  const { body } = encodeRequest(request, target)
+  const counted: JsonObject = {}
+  for (const key of COUNTED) if (body[key] !== undefined) counted[key] = body[key]
+  return counted
+}
+
+const COUNTED = [
+  'model',
+  'instructions',
+  'input',
+  'tools',
+  'tool_choice',
+  'parallel_tool_calls',
+  'reasoning',
+  'text',
+  'truncation',
+] as const
+
+function encodeReasoning(
+  reasoning: GenerationRequest['reasoning'],
+  extended: JsonObject | undefined,
+  traits: ModelTraits,
+  losses: Losses,
+): JsonObject | undefined {
+  const wanted = reasoning && wantedEffort(reasoning)
+  const effort = wanted && traits.efforts ? nearestEffort(wanted, traits.efforts) : wanted
+  const summary = reasoning?.summary
+  if (reasoning !== undefined && limitsEffort(reasoning)) {
+    losses.add('reasoningBudget')
+  }
+  if (traits.reasons === false) {
+    if (effort !== undefined && effort !== 'none') losses.add('reasoning')
+    return undefined
+  }
+  if (thinksAnyway(wanted, effort)) losses.add('reasoning')
+  const wire = {
+    ...extended,
+    ...present({ effort, summary: summary === 'none' ? undefined : summary }),
+  }
+  return Object.keys(wire).length === 0 ? undefined : wire
+}
+
+/** Sampling, without what a reasoning model refuses; its own defaults said aloud are no loss. */
+function encodeSampling(
+  asked: Pick<GenerationRequest, 'temperature' | 'topP' | 'logprobs'>,
+  traits: ModelTraits,
+  losses: Losses,
+): { fields: JsonObject; logprobs: boolean } {
+  const { temperature, topP, logprobs } = asked
+  if (!traits.samples) {
+    lose(losses, 'temperature', temperature, 1)
+    lose(losses, 'topP', topP, 1)
+    lose(losses, 'logprobs', logprobs)
+    return { fields: {}, logprobs: false }
+  }
+  return {
+    fields: present({ temperature, top_p: topP, top_logprobs: logprobs?.top }),
+    logprobs: logprobs !== undefined,
+  }
+}
+
+function encodeText(
+  { output, verbosity }: GenerationRequest,
+  extended: JsonObject | undefined,
+  traits: ModelTraits,
+  losses: Losses,
+): JsonObject | undefined {
+  // Models that do not reason know no verbosity but the default.
+  const refused = traits.reasons === false && verbosity !== 'medium'
+  if (refused) lose(losses, 'verbosity', verbosity)
+  const text = {
+    ...extended,
+    ...present({ format: encodeFormat(output), verbosity: refused ? undefined : verbosity }),
+  }
+  return Object.keys(text).length === 0 ? undefined : text
+}
+
+function encodeFormat(output: OutputFormat | undefined): JsonObject | undefined {
+  switch (output?.type) {
+    case undefined:
+      return undefined
+    case 'text':
+      return { type: 'text' }
+    case 'json':
+      return { type: 'json_object' }
+    case 'json-schema':
+      return present({
+        type: 'json_schema',
+        name: schemaName(output, 64, 'response'),
+        description: output.description,
+        schema: output.schema,
+        strict: output.strict ?? false,
+      })
+    default:
+      return output satisfies never
+  }
+}
+
+/** The limit as the API takes it. */
+export function encodeLimit(limit: number | undefined, target: Target, losses: Losses): number | undefined {
+  return limit === undefined ? undefined : fitLimit(limit, MIN_OUTPUT_TOKENS, target.maxOutputTokens, losses)
+}
+
+const TIERS: ReadonlySet<string> = new Set([
+  'auto',
+  'default',
+  'flex',
+  'scale',
+  'priority',
+  'fast',
+  'ultrafast',
+])
+
+/** The ordinary tier has a name of its own at each vendor. */
+function encodeTier(tier: string | undefined, losses: Losses): string | undefined {
+  if (tier === undefined || TIERS.has(tier)) return tier
+  if (tier === 'standard_only' || tier === 'standard') return 'default'
+  losses.add('serviceTier')
+  return undefined
+}
+
+function encodeInclude(
+  extended: JsonObject[string],
+  thinks: boolean,
+  logprobs: boolean,
+): string[] | undefined {
+  const include = [...(thinks ? [ENCRYPTED] : []), ...(logprobs ? [LOGPROBS] : []), ...asStrings(extended)]
+  return include.length > 0 ? include : undefined
+}
+
+function lose(losses: Losses, field: RequestField, value: unknown, harmless?: unknown): void {
+  if (value !== undefined && value !== harmless) losses.add(field)
+}
