@@ -60,7 +60,6 @@ export function judge(complaint: Complaint): GatewayError {
   if (status === 503 || status === 529) {
     return new GatewayError('upstream_error', `The upstream is overloaded (status ${status}): ${message}`, {
       status: 503,
-      callerMayRetry: true,
       retry: 'next-channel',
       retryAfterMs: retryAfterMs ?? 1000,
     })

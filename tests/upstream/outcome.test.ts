@@ -40,7 +40,7 @@ describe('edge 84: when to try again', () => {
     expect(judge({ status, ...complaint })).toMatchObject({
       kind: 'upstream_error',
       status: 503,
-      callerMayRetry: true,
+      callerMayRetry: false,
       retry: 'next-channel',
       retryAfterMs: 1000,
     })
