@@ -66,6 +66,51 @@ test('a statement on a connection that was lost just before fails, and the conne
   await server.close()
 })
 
+/** What patches/ changes in postgres.js 3.4.9: it kept such a statement, and gave it nothing or the answer to another. */
+test('a statement that comes between the error of a connection and its close fails or has its own answer', async () => {
+  const server = await testDatabase()
+  const pool = connect(server.url, { max: 1 })
+  for (let round = 0; round < 20; round += 1) {
+    const [row] = await pool.sql`select pg_backend_pid() as pid`
+    const lost = pool.sql`select pg_sleep(60)`.catch((error: unknown) => error)
+    const next = lost.then(() => pool.sql`select 7 as answer`).catch((error: unknown) => error)
+    await server.sql`select pg_terminate_backend(${Number(row?.['pid'])})`
+    expect(await lost).toBeInstanceOf(Error)
+    const answer = await next
+    if (!(answer instanceof Error)) expect(answer).toEqual([{ answer: 7 }])
+  }
+  await pool.close()
+  await server.close()
+})
+
+/** What patches/ changes in postgres.js 3.4.9: that connection stood again for another, who had it in the middle of a transaction. */
+test('what a transaction says after its connection was lost is said on no other', async () => {
+  const server = await testDatabase()
+  await server.sql`create table said (word text)`
+  const closed = Promise.withResolvers<void>()
+  const pool = connect(server.url, { max: 1, onClose: closed.resolve })
+  const mayGoOn = Promise.withResolvers<void>()
+  const late = Promise.withResolvers<unknown>()
+  const transaction = pool.sql
+    .begin(async tx => {
+      const [row] = await tx`insert into said values ('before') returning pg_backend_pid() as pid`
+      await server.sql`select pg_terminate_backend(${Number(row?.['pid'])})`
+      await mayGoOn.promise
+      late.resolve(await tx`insert into said values ('after')`.catch((error: unknown) => error))
+    })
+    .catch((error: unknown) => error)
+  await closed.promise
+  expect(await transaction).toMatchObject({ code: 'CONNECTION_CLOSED' })
+  await pool.sql.begin(async tx => {
+    await tx`insert into said values ('of another')`
+    mayGoOn.resolve()
+    expect(await late.promise).toMatchObject({ code: 'CONNECTION_CLOSED' })
+  })
+  expect([...(await server.sql`select word from said`)]).toEqual([{ word: 'of another' }])
+  await pool.close()
+  await server.close()
+})
+
 test('times, bytes and transactions are what they are, whatever the operator has set for other users of the server', async () => {
   const server = await testDatabase()
   const [row] = await server.sql`select current_database() as name`
