@@ -3,7 +3,7 @@ import demo from './catalogue/demo.yaml' with { type: 'text' }
 import gemini from './catalogue/gemini.yaml' with { type: 'text' }
 import openai from './catalogue/openai.yaml' with { type: 'text' }
 import { type ConfigFile, parseConfigFile } from './file.ts'
-import type { Environment } from './settings.ts'
+import { type Environment, SettingsError } from './settings.ts'
 
 /** A vendor whose models ship with the gateway: files of the same grammar as tollgate.yaml. */
 interface Vendor {
@@ -25,8 +25,16 @@ export function vendorsIn(env: Environment): Vendor[] {
   return VENDORS.filter(({ variable }) => (env[variable] ?? '') !== '')
 }
 
-/** The channels and models of these vendors as one file. */
+/**
+ * The channels and models of these vendors as one file.
+ * @throws SettingsError naming each variable that holds no key
+ */
 export function vendorFile(vendors: readonly Vendor[], env: Environment): ConfigFile {
+  const wrong = vendors.filter(({ variable }) => !/^[\x21-\x7e]+$/.test(env[variable] ?? ''))
+  if (wrong.length > 0) {
+    const expected = 'a key: printable ASCII without white space'
+    throw new SettingsError(wrong.map(({ variable }) => `${variable} is set but must be ${expected}`))
+  }
   const files = vendors.map(vendor => parse(vendor.name, vendor.text, env))
   return {
     ...parse('nothing', '', env),

@@ -175,7 +175,11 @@ class Checks {
 
   #tiers(prices: Found<JsonObject>): void {
     const tiers = members(prices.value, prices.pointer, 'tiers')
-    for (const tier of tiers) this.#tokenPrices(tier)
+    for (const tier of tiers) {
+      this.#tokenPrices(tier)
+      const isPriced = TOKEN_PRICE_NAMES.some(name => name in tier.value)
+      if (!isPriced) this.#add(tier.pointer, 'must have at least one price')
+    }
     const thresholds = tiers.map(({ value, pointer }) => ({
       value: String(value['above_input_tokens']),
       pointer: child(pointer, 'above_input_tokens'),

@@ -164,7 +164,9 @@ interface FileContext {
 export function configFileOf({ configFile }: Pick<Settings, 'configFile'>): string | undefined {
   if (configFile === undefined) return existsSync('tollgate.yaml') ? 'tollgate.yaml' : undefined
   if (statSync(configFile, { throwIfNoEntry: false })?.isFile() === true) return configFile
-  throw new SettingsError([`TOLLGATE_CONFIG is "${configFile}" but must be the path of a file that is there`])
+  throw new SettingsError([
+    `TOLLGATE_CONFIG is ${JSON.stringify(configFile)} but must be the path of a file that is there`,
+  ])
 }
 
 /**

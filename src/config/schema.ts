@@ -257,7 +257,10 @@ const consoleSection = closed({
       user: Type.Optional(headerText),
       password: Type.Optional(headerText),
       /** What mail is from: `Tollgate <tollgate@example.com>`. */
-      from: title,
+      from: text(
+        /^(?=.{1,200}$)(?:[^<>\p{C}]*<[^\s<>@\p{C}]+@[^\s<>@\p{C}]+>|[^\s<>@\p{C}]+@[^\s<>@\p{C}]+)$/u,
+        'an e-mail address, with a name or without: Tollgate <tollgate@example.com>',
+      ),
     }),
   ),
   /** Buying credit by card. Left out: nobody can. */

@@ -90,8 +90,8 @@ export function readSettings(env: Environment, terminal = false): Settings {
       areRedisAddresses,
       'a redis:// or rediss:// address, those of a cluster, which has no other database than 0, or redis+sentinel://HOST,HOST/NAME',
     ),
-    dataDir: read.text('DATA_DIR') ?? './data',
-    configFile: read.text('TOLLGATE_CONFIG'),
+    dataDir: read.path('DATA_DIR') ?? './data',
+    configFile: read.path('TOLLGATE_CONFIG'),
     workers: read.integer('WORKERS', 1, 1024) ?? 1,
     secret: read.secret('TOLLGATE_SECRET', 32),
     logLevel: read.oneOf('LOG_LEVEL', LOG_LEVELS) ?? 'info',
@@ -174,7 +174,7 @@ const SSL_MODES: readonly string[] = ['disable', 'allow', 'prefer', 'require', '
  */
 function areRedisAddresses(value: string): boolean {
   const [, head = '', hosts] = SENTINELS.exec(value) ?? []
-  if (hosts !== undefined) return hosts.split(',').every(host => isUri(`${head}${host}`))
+  if (hosts !== undefined) return hosts.split(',').every(host => host !== '' && isUri(`${head}${host}`))
   const addresses = value.split(',')
   const pattern = addresses.length === 1 ? REDIS_ADDRESS : CLUSTER_NODE
   return addresses.every(address => pattern.test(address) && isUri(address))
@@ -212,6 +212,13 @@ class Reader {
   text(name: string): string | undefined {
     const value = this.#env[name]
     return value === undefined || value === '' ? undefined : value
+  }
+
+  /** Nobody means white space around one: it came from a quoted line or a file. */
+  path(name: string): string | undefined {
+    const value = this.text(name)
+    if (value === undefined || (value.trim() === value && !/\p{C}/u.test(value))) return value
+    return this.#wrong(name, redactValue(value), 'a path without white space around it')
   }
 
   integer(name: string, min: number, max: number): number | undefined {
@@ -281,7 +288,7 @@ class Reader {
   secret(name: string, minBytes: number): string | undefined {
     const value = this.text(name)
     if (value === undefined) return undefined
-    const bytes = Buffer.byteLength(value)
+    const bytes = Buffer.byteLength(value.trim())
     if (bytes >= minBytes) return value
     return this.#wrong(name, `${bytes} bytes long`, `${minBytes} bytes or more`)
   }

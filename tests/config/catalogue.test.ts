@@ -2,6 +2,7 @@ import { expect, test } from 'bun:test'
 import { join } from 'node:path'
 import { demoFile, VENDORS, vendorFile, vendorsIn } from '@/config/catalogue.ts'
 import { readConfigFile } from '@/config/file.ts'
+import { SettingsError } from '@/config/settings.ts'
 import { FORMATS } from '@/generation/format.ts'
 
 const KEYS = { OPENAI_API_KEY: 'one', ANTHROPIC_API_KEY: 'two', GEMINI_API_KEY: 'three' }
@@ -32,6 +33,15 @@ test('all vendors fit into one file, no name twice', () => {
   const names = file.models.flatMap(model => [model.id, ...model.aliases])
   expect(new Set(names).size).toBe(names.length)
 })
+
+test.each([' ', 'sk-one\n', 'sk two', 'ключ'])(
+  'a vendor has no key that is %j, and the variable is named',
+  key => {
+    expect(() => vendorFile(VENDORS, { ...KEYS, GEMINI_API_KEY: key })).toThrow(
+      new SettingsError(['GEMINI_API_KEY is set but must be a key: printable ASCII without white space']),
+    )
+  },
+)
 
 test('the demo needs no environment and speaks every format', () => {
   const file = demoFile()

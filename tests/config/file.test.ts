@@ -394,6 +394,11 @@ describe('one line per error, with line number and path', () => {
       '5: models[0].prices.tiers[0].output: must be at most 100000000, but is "1e9"',
     ],
     [
+      'tier without a price',
+      model('prices: { tiers: [{ above_input_tokens: 1 }] }'),
+      '5: models[0].prices.tiers[0]: must have at least one price',
+    ],
+    [
       'service tier',
       model('prices: { service_tiers: { turbo: { input: 1 } } }'),
       '5: models[0].prices.service_tiers.turbo: is not known here; known are priority, flex, fast, ultrafast',
@@ -411,7 +416,7 @@ describe('one line per error, with line number and path', () => {
     [
       'long prompts of a service tier twice',
       model(
-        'prices: { service_tiers: { flex: { tiers: [{ above_input_tokens: 5 }, { above_input_tokens: 5 }] } } }',
+        'prices: { service_tiers: { flex: { tiers: [{ above_input_tokens: 5, input: 1 }, { above_input_tokens: 5, input: 1 }] } } }',
       ),
       '5: models[0].prices.service_tiers.flex.tiers[1].above_input_tokens: a tier above 5 tokens is already there',
     ],
@@ -458,7 +463,7 @@ describe('one line per error, with line number and path', () => {
     [
       'tier twice',
       model(
-        'prices:\n      tiers:\n        - { above_input_tokens: 5 }\n        - { above_input_tokens: 5 }',
+        'prices:\n      tiers:\n        - { above_input_tokens: 5, input: 1 }\n        - { above_input_tokens: 5, input: 1 }',
       ),
       '8: models[0].prices.tiers[1].above_input_tokens: a tier above 5 tokens is already there',
     ],
@@ -574,18 +579,22 @@ describe('of a file that is broken', () => {
   test.each([
     [
       'a password that begins with *',
-      'console: { smtp: { host: a, from: b, password: *hunter2 } }',
+      'console: { smtp: { host: a, from: t@example.com, password: *hunter2 } }',
       'quotes',
     ],
-    ['a password that begins with !', 'console:\n  smtp: { host: a, from: b, password: !hunter2 }', 'quotes'],
+    [
+      'a password that begins with !',
+      'console:\n  smtp: { host: a, from: t@example.com, password: !hunter2 }',
+      'quotes',
+    ],
     [
       'a password with a comma',
-      'console: { smtp: { host: a, from: b, password: pass,hunter2 } }',
+      'console: { smtp: { host: a, from: t@example.com, password: pass,hunter2 } }',
       'known are host',
     ],
     [
       'a password with a backslash',
-      'console: { smtp: { host: a, from: b, password: "\\hunter2" } }',
+      'console: { smtp: { host: a, from: t@example.com, password: "\\hunter2" } }',
       'backslash',
     ],
     [

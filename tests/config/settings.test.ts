@@ -187,6 +187,14 @@ describe('a wrong value is one line: the variable, what it was, what it may be',
       { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://otel:4318 ' },
       'OTEL_EXPORTER_OTLP_ENDPOINT is "http://otel:4318" but must be an http:// or https:// address',
     ],
+    [
+      { REDIS_URL: 'redis+sentinel://one,/main' },
+      'REDIS_URL is "redis+sentinel://one,/main" but must be a redis:// or rediss:// address, those of a cluster, which has no other database than 0, or redis+sentinel://HOST,HOST/NAME',
+    ],
+    [{ DATA_DIR: ' ' }, 'DATA_DIR is " " but must be a path without white space around it'],
+    [{ DATA_DIR: './data\n' }, 'DATA_DIR is "./data\\n" but must be a path without white space around it'],
+    [{ TOLLGATE_CONFIG: '\t' }, 'TOLLGATE_CONFIG is "\\t" but must be a path without white space around it'],
+    [{ TOLLGATE_SECRET: ' '.repeat(40) }, 'TOLLGATE_SECRET is 0 bytes long but must be 32 bytes or more'],
     [{ LOG_FORMAT: 'text' }, 'LOG_FORMAT is "text" but must be one of json, pretty'],
     [
       { MAX_BODY_BYTES: '64MB' },
@@ -254,7 +262,7 @@ test.each([...NAMES])('README says what %s means', name => {
   expect(README).toMatch(new RegExp(`^\\|[^|]*\`${name}\``, 'm'))
 })
 
-/** Any text may be the path of a file; what is wrong with it shows when it is opened. */
+/** Most texts may be the path of a file; what is wrong with those shows when they are opened. */
 const PATHS: ReadonlySet<string> = new Set(['DATA_DIR', 'TOLLGATE_CONFIG'])
 /** Values that nothing but a path can have. */
 const NONSENSE = [' ', '\n', 'a b', '-1', '{}', '/', ',', '""', '80 MB', 'x://hunter2@h?p=hunter2']
