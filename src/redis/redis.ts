@@ -59,6 +59,10 @@ export function openRedis(url: string, options: RedisConnectOptions = {}): Redis
   const client = createClient(url, Math.max(SOCKET_TIMEOUT_MS, timeoutMs))
   let lastFailure = asksForTls(url) ? withoutTls('no connection yet') : undefined
   const failure = () => (client.status === 'ready' ? undefined : lastFailure)
+  // Whatever kept it from connecting before is no reason any more.
+  client.on('ready', () => {
+    lastFailure = new Error('the connection was lost')
+  })
   let isTold = false
   client.on('connecting', () => {
     isTold = false

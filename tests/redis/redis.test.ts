@@ -233,6 +233,18 @@ if (!hasRedisServer) {
     expect(heard.toLowerCase()).not.toContain('eval')
   })
 
+  withServer('says of a connection that stood that it was lost, not what was wrong before', async server => {
+    await Bun.$`redis-cli -u ${server.url} config set requirepass word`.quiet()
+    const redis = openRedis(server.url)
+    await until(() => redis.failure()?.message.startsWith('NOAUTH') === true)
+    await Bun.$`redis-cli -u ${server.url} -a word config set requirepass ${''}`.quiet()
+    expect(await redis.whenReady(10_000)).toBe(true)
+    await server.kill()
+    await until(() => redis.failure() !== undefined)
+    expect(redis.failure()?.message).toMatch(/^the connection was lost$|ECONNREFUSED/)
+    await redis.close()
+  })
+
   withServer('says of a server without TLS what rediss: asks of it', async server => {
     const redis = openRedis(server.url.replace('redis:', 'rediss:'))
     expect(redis.failure()?.message).toContain('no connection yet (rediss: asks for TLS')
