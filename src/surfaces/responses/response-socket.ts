@@ -16,6 +16,9 @@ import { SocketMemory } from './socket-memory.ts'
 /** Requests that may wait on one connection for those before them. */
 const MAX_WAITING = 16
 
+/** Errors that may wait on one connection for room to be told. Whoever earns more of them without reading is cut off. */
+const MAX_UNTOLD = 64
+
 /** Close codes (RFC 6455, 7.4.1). */
 const GOING_AWAY = 1001
 const POLICY_VIOLATION = 1008
@@ -44,6 +47,8 @@ export class ResponseSocket {
   #frame = new AbortController()
   /** What everybody waits for who sent something while the socket's buffer was full. */
   #room: PromiseWithResolvers<void> | undefined
+  /** Errors that are on their way to the socket. */
+  #untold = 0
   #isLeaving = false
 
   constructor(gateway: ResponseGateway, opened: Request, address: string | undefined) {
@@ -175,9 +180,16 @@ export class ResponseSocket {
     await this.#room.promise
   }
 
+  /** Each refused frame costs its sender a few bytes, and this process an answer that nobody may ever read. */
   #tell(error: GatewayError, lane: string | undefined): void {
+    if (this.#untold === MAX_UNTOLD) return this.#ws?.terminate()
+    this.#untold += 1
     const response = errorResponse(error, this.#gateway.newRequestId(), 'responses')
-    this.#tellResponse(response, lane).catch(() => undefined)
+    this.#tellResponse(response, lane)
+      .catch(() => undefined)
+      .finally(() => {
+        this.#untold -= 1
+      })
   }
 
   /** An error as OpenAI's frames have it: its HTTP status beside the error, which stands flat, too, as in streams. */

@@ -11,7 +11,7 @@ const { gateway } = await scriptedGateway({ maxBodyBytes: 100_000 })
 /** A connection whose caller's side the test plays: while it is full, what is sent waits. */
 function connection() {
   const frames: string[] = []
-  const caller = { isFull: true }
+  const caller = { isFull: true, isCutOff: false }
   const opened = new Request(`${gateway.url}/v1/responses`, {
     headers: { authorization: `Bearer ${gateway.key}` },
   })
@@ -20,6 +20,9 @@ function connection() {
     send: (frame: string) => {
       frames.push(frame)
       return caller.isFull ? -1 : frame.length
+    },
+    terminate: () => {
+      caller.isCutOff = true
     },
   }
   // The connection sends, and closes once it is told to; the rest of a socket is Bun's.
@@ -54,6 +57,27 @@ test('those that wait are no longer together than one may be; what is beyond tha
   socket.drain()
   await until(() => types().filter(type => type === 'response.completed').length === 3)
   expect(types().filter(type => type === 'error')).toHaveLength(1)
+  socket.closed()
+})
+
+test('whoever sends what is refused and never reads is cut off: what is to be told would fill the memory', async () => {
+  const { socket, caller, types } = connection()
+  for (let sent = 0; sent < 64; sent += 1) socket.message(Buffer.from('no text'))
+  expect(caller.isCutOff).toBe(false)
+  socket.message(Buffer.from('no text'))
+  expect(caller.isCutOff).toBe(true)
+  await until(() => types().length === 64)
+  socket.closed()
+})
+
+test('whoever reads may have any number of frames refused', async () => {
+  const { socket, caller, types } = connection()
+  caller.isFull = false
+  for (let sent = 1; sent <= 130; sent += 1) {
+    socket.message(Buffer.from('no text'))
+    await until(() => types().length === sent)
+  }
+  expect(caller.isCutOff).toBe(false)
   socket.closed()
 })
 
