@@ -40,6 +40,8 @@ const SPARE_SHARE = 1 / 8
 const MOST_SPARE = 64
 /** From this share on connections are not kept for a next request. */
 const CROWDED_SHARE = 3 / 4
+/** Below it a burst takes between two looks what was left for it. Each request that runs has two, each connection at rest one. */
+export const FEW_FILES = 4096
 /** How much of new work each sample adds to what is turned away, and takes from it. */
 const STEP = 0.1
 
@@ -77,6 +79,7 @@ export class Load {
 
   /** Whether connections are to be closed after their answer, so that others can have theirs. */
   get isCrowded(): boolean {
+    if (this.#options.maxFiles < FEW_FILES) this.#countFiles()
     return this.#filesShare > CROWDED_SHARE
   }
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 import { closeSync, openSync } from 'node:fs'
 import { manualClock } from '#tests/support/manual-clock.ts'
-import { fileLimit, HIGH_LAG_MS, LOW_LAG_MS, Load, openFiles } from '@/limits/load.ts'
+import { FEW_FILES, fileLimit, HIGH_LAG_MS, LOW_LAG_MS, Load, openFiles } from '@/limits/load.ts'
 
 const SAMPLE_MS = 250
 
@@ -108,6 +108,15 @@ describe('open files', () => {
     open.others = 700
     late(0, 1)
     expect(load.isCrowded).toBe(false)
+  })
+
+  test('are counted anew with each answer where there can be few: a burst takes them between two looks', () => {
+    const few = underTest({ maxFiles: 256 })
+    few.open.others = 220
+    expect(few.load.isCrowded).toBe(true)
+    const many = underTest({ maxFiles: FEW_FILES })
+    many.open.others = FEW_FILES
+    expect(many.load.isCrowded).toBe(false)
   })
 
   test('are told to whoever reads the metrics, as a share of those that there can be', () => {

@@ -23,7 +23,7 @@ import { type Ledger, openLedger } from '@/ledger/ledger.ts'
 import type { LedgerTimings } from '@/ledger/timings.ts'
 import { BodyRoom } from '@/limits/body-room.ts'
 import { type Limiter, type LimiterOptions, openLimiter } from '@/limits/limiter.ts'
-import { fileLimit, Load, openFiles } from '@/limits/load.ts'
+import { FEW_FILES, fileLimit, Load, openFiles } from '@/limits/load.ts'
 import { openRedis } from '@/redis/redis.ts'
 import { type LiveCatalog, openLiveCatalog } from '@/routing/catalog/live-catalog.ts'
 import { ForeignReasoning } from '@/routing/foreign-reasoning.ts'
@@ -232,9 +232,6 @@ function openStoreOf({ settings, database, log, metrics }: GatewayOptions): Exch
     journalDirectory === undefined ? undefined : openExchangeNotes(journalDirectory, Bun.randomUUIDv7(), log)
   return new ExchangeWriter(database, log, metrics, notes)
 }
-
-/** Each request that runs has two, and each connection at rest one. */
-const FEW_FILES = 4096
 
 function warnOfFew(files: number, log: Log): number {
   if (files < FEW_FILES) {
