@@ -27,7 +27,7 @@ export interface Codec {
    * Reads a caller's request. `model` and `stream` come beside the body because Gemini has them in its path.
    * @throws GatewayError `invalid_request` with `param` when the body breaks the format's rules.
    */
-  decodeRequest(body: JsonObject, call: Call): GenerationRequest
+  decodeRequest(body: JsonObject, call: ModelCall): GenerationRequest
 
   /**
    * Writes a request for an upstream. Never fails for a hint: what the format cannot say is a loss.
@@ -188,7 +188,7 @@ export interface PassthroughListening {
 export type OutputWish = Pick<GenerationRequest, 'maxOutputTokens' | 'reasoning'>
 
 /** What of a call is not in its body in every format. */
-export interface Call {
+export interface ModelCall {
   /** The model as the caller named it. */
   model: string
   stream: boolean

@@ -24,7 +24,7 @@ interface Selection extends Order {
 }
 
 /** A place on a channel, taken for one attempt. */
-export interface Attempt {
+export interface ChannelPlace {
   /** Reports how it went (`HealthTicket`). */
   report(outcome: Outcome, firstByteMs?: number): void
   /** Gives the place back, once the attempt and its stream are over, however they ended. A second call does nothing. */
@@ -65,7 +65,7 @@ export class Selector {
    * made: then the next candidate's turn has come.
    * @param isLastResort whether it is begun though the candidate is paused
    */
-  begin(candidate: Candidate, requestId: string, isLastResort = false): Attempt | undefined {
+  begin(candidate: Candidate, requestId: string, isLastResort = false): ChannelPlace | undefined {
     const { health, concurrency } = this.#options
     const { route, key } = candidate
     const { channel, upstreamModel } = route

@@ -5,7 +5,7 @@ import { linkStore } from '../sign-in/link-store.ts'
 import { checkSecondFactor } from '../sign-in/second-factor.ts'
 import { sessionStore } from '../sign-in/session-store.ts'
 import { endedCookie, listSessions, openSession, type SignedIn } from '../sign-in/sessions.ts'
-import { type Attempt, placeOf } from '../sign-in/throttle.ts'
+import { placeOf, type Throttled } from '../sign-in/throttle.ts'
 import { type StoredUser, userStore } from '../sign-in/user-store.ts'
 import { sessionRoutes, type User } from './contract/session.ts'
 import { controller, DONE, type Incoming, type Listener } from './controller.ts'
@@ -33,7 +33,7 @@ export function sessionApi(console: Console, listener: Listener) {
     'POST /api/session': async ({ body, ...incoming }) => {
       const email = body.email.trim().toLowerCase()
       const place = placeOf(incoming.origin)
-      const attempts: Attempt[] = [
+      const attempts: Throttled[] = [
         ['sign-in', `${email} ${place}`],
         ['sign-in-email', email],
         ['sign-in-ip', place],

@@ -2,7 +2,7 @@ import type { Role } from '@/db/schema.ts'
 import type { Console } from '../deployment.ts'
 import { ConsoleError } from '../failure.ts'
 import { type StoredSession, sessionStore } from './session-store.ts'
-import type { Attempt } from './throttle.ts'
+import type { Throttled } from './throttle.ts'
 import { hashToken, newToken } from './tokens.ts'
 import { type StoredUser, userStore } from './user-store.ts'
 
@@ -64,7 +64,7 @@ export async function confirmPassword(
   password: string,
   field: string,
 ): Promise<void> {
-  const attempt: Attempt = ['sign-in', `user ${id}`]
+  const attempt: Throttled = ['sign-in', `user ${id}`]
   throttle.take(attempt)
   if (!(await passwords.verify(password, passwordHash))) {
     throw new ConsoleError('wrong_credentials', 'The password is wrong', { field })

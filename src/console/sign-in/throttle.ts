@@ -31,7 +31,7 @@ const ALLOWANCES = {
 type ThrottleName = keyof typeof ALLOWANCES
 
 /** What is tried, and for whom. */
-export type Attempt = readonly [ThrottleName, string]
+export type Throttled = readonly [ThrottleName, string]
 
 /** Where an attempt comes from, as it is counted. */
 export function placeOf({ ip }: { ip: string | undefined }): string {
@@ -54,7 +54,7 @@ export class Throttle {
    * Counts an attempt in all of these, or in none.
    * @throws ConsoleError `rate_limited`
    */
-  take(...attempts: Attempt[]): void {
+  take(...attempts: Throttled[]): void {
     const buckets = attempts.map(bucketOf)
     const { allowed, retryAfterUs } = this.#buckets.take({ id: '', buckets, leases: [] })
     if (allowed) return
@@ -65,7 +65,7 @@ export class Throttle {
   }
 
   /** The attempts succeeded: they do not count. */
-  giveBack(...attempts: Attempt[]): void {
+  giveBack(...attempts: Throttled[]): void {
     const buckets = attempts.map(bucketOf).map(({ key, costUs }) => ({ key, deltaUs: -costUs }))
     this.#buckets.adjust({ markerKey: crypto.randomUUID(), buckets })
   }
@@ -81,7 +81,7 @@ function inWords(ms: number): string {
   return `${Math.ceil(seconds / 60)} minutes`
 }
 
-function bucketOf([name, whom]: Attempt): Bucket {
+function bucketOf([name, whom]: Throttled): Bucket {
   const { burst, everyMs } = ALLOWANCES[name]
   return { key: `${name}:${whom}`, costUs: everyMs * 1000, burstUs: everyMs * 1000 * burst }
 }

@@ -1,5 +1,5 @@
 import { GatewayError } from '@/errors/gateway-error.ts'
-import type { Call } from '@/formats/codec.ts'
+import type { ModelCall } from '@/formats/codec.ts'
 import { CODECS } from '@/formats/registry.ts'
 import type { Format } from '@/generation/format.ts'
 import type { GenerationRequest } from '@/generation/request.ts'
@@ -103,7 +103,7 @@ const utf8 = new TextDecoder()
 export function decodeBody(
   body: JsonObject,
   format: Format,
-  call: Call,
+  call: ModelCall,
   text: () => string = () => '',
 ): GenerationRequest {
   if (isDeeperThan(body, MAX_LEVELS)) {

@@ -8,7 +8,7 @@ import type { ConversationTraits } from '@/routing/affinity.ts'
 import { type Outcome, outcomeOf } from '@/routing/health/outcome.ts'
 import type { Model, Route } from '@/routing/model.ts'
 import { afterFailure, type Candidate, lastWhere } from '@/routing/order.ts'
-import type { Attempt } from '@/routing/selector.ts'
+import type { ChannelPlace } from '@/routing/selector.ts'
 import type { Sendable } from './attempt.ts'
 
 /** At most this many attempts for one request of the caller's, since clients retry as well. */
@@ -127,7 +127,7 @@ class Failure {
 async function runAttempt<P extends Prepared, T>(
   admitted: Admitted<P>,
   candidate: Candidate,
-  place: Attempt,
+  place: ChannelPlace,
   attempt: (one: Try<P>) => Promise<T>,
 ): Promise<T | Failure> {
   const { gateway, record } = admitted
@@ -156,14 +156,14 @@ class AttemptReport {
   readonly #gateway: Gateway
   readonly #record: ExchangeRecord
   readonly #channel: string
-  readonly #place: Attempt
+  readonly #place: ChannelPlace
   /** Wall clock, for people to read. */
   readonly #startedAt: number
   /** The same moment by `clock.elapsed()`, to measure from. */
   readonly #begunAt: number
   #isHealthy = false
 
-  constructor(gateway: Gateway, record: ExchangeRecord, channel: string, place: Attempt) {
+  constructor(gateway: Gateway, record: ExchangeRecord, channel: string, place: ChannelPlace) {
     this.#gateway = gateway
     this.#record = record
     this.#channel = channel

@@ -14,7 +14,7 @@ import {
 import type { ItemStatus, OutputItemType } from './wire.ts'
 
 /** What of a tool call its item is made of. */
-export type Call = Pick<ToolCallPart, 'kind' | 'callId' | 'name' | 'namespace' | 'input'>
+export type ToolCall = Pick<ToolCallPart, 'kind' | 'callId' | 'name' | 'namespace' | 'input'>
 
 /** How each kind of call is written as an item. `input` is the key that holds what the tool is given. */
 const CALL_ITEMS = {
@@ -75,7 +75,7 @@ export function callName(item: JsonObject, kind: ToolCallKind): string {
  * A call as an item. Input that is not the JSON its kind wants is still written, in the nearest shape, since a
  * client that gets no call falls silent.
  */
-export function encodeCall(call: Call, id: string | undefined, status: ItemStatus): JsonObject {
+export function encodeCall(call: ToolCall, id: string | undefined, status: ItemStatus): JsonObject {
   const head = present({ id, type: CALL_ITEMS[call.kind].type, status })
   const link = { call_id: call.callId }
   const group = present({ namespace: call.namespace })

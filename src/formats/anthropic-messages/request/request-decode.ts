@@ -2,7 +2,7 @@ import { TypeCompiler } from '@sinclair/typebox/compiler'
 import { Type } from '@sinclair/typebox/type'
 import { GatewayError } from '@/errors/gateway-error.ts'
 import { FORMAT } from '@/formats/anthropic-messages/wire.ts'
-import type { Call } from '@/formats/codec.ts'
+import type { ModelCall } from '@/formats/codec.ts'
 import { assertShape } from '@/formats/invalid.ts'
 import { schemaOutput } from '@/formats/output-format.ts'
 import { EFFORTS, type GenerationRequest, type OutputFormat, type Reasoning } from '@/generation/request.ts'
@@ -72,7 +72,7 @@ const NAMED: ReadonlySet<string> = new Set([
 ])
 
 /** Reads a caller's request. Values of tomorrow (an unknown effort, block or tool) are no fault of the caller's. */
-export function decodeRequest(wire: JsonObject, call: Call): GenerationRequest {
+export function decodeRequest(wire: JsonObject, call: ModelCall): GenerationRequest {
   const body = withoutNulls(wire)
   refuseThread(body)
   assertShape(SHAPE, body)

@@ -1,4 +1,4 @@
-import type { Call } from '@/formats/codec.ts'
+import type { ModelCall } from '@/formats/codec.ts'
 import { decodeContents } from '@/formats/gemini-generate-content/contents-decode.ts'
 import { FORMAT } from '@/formats/gemini-generate-content/wire.ts'
 import { assertShape } from '@/formats/invalid.ts'
@@ -12,7 +12,7 @@ import { decodeToolChoice, decodeTools } from './tools-decode.ts'
 import { unsaidFields } from './unsaid.ts'
 
 /** Reads a caller's generateContent request (Codec.decodeRequest). */
-export function decodeRequest(body: JsonObject, call: Call): GenerationRequest {
+export function decodeRequest(body: JsonObject, call: ModelCall): GenerationRequest {
   const wire = camelKeys(body)
   assertShape(REQUEST, wire, path => callerPath(path, body))
   const {

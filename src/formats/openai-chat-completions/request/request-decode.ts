@@ -1,4 +1,4 @@
-import type { Call } from '@/formats/codec.ts'
+import type { ModelCall } from '@/formats/codec.ts'
 import { assertShape, invalidRequest } from '@/formats/invalid.ts'
 import { endUser, olderUser, sharedHints } from '@/formats/openai/shared-fields.ts'
 import {
@@ -38,7 +38,7 @@ import { unsaidFields } from './unsaid.ts'
  * Reads a request. Legacy `functions` become tools; fields that the neutral model has no word for are extensions.
  * @throws GatewayError `invalid_request`
  */
-export function decodeRequest(body: JsonObject, call: Call): GenerationRequest {
+export function decodeRequest(body: JsonObject, call: ModelCall): GenerationRequest {
   assertShape(REQUEST, body)
   const isLegacy = isLegacyRequest(body)
   return {

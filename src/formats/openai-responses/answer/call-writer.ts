@@ -1,4 +1,4 @@
-import { type Call, encodeCall } from '@/formats/openai-responses/calls.ts'
+import { encodeCall, type ToolCall } from '@/formats/openai-responses/calls.ts'
 import type { ItemStatus, StreamEventType } from '@/formats/openai-responses/wire.ts'
 import type { PlainWriter } from '@/formats/plain/plain-text.ts'
 import { type JsonObject, parseObject } from '@/json/json.ts'
@@ -8,12 +8,12 @@ import { type ItemWriter, itemEvent, itemFields, type Place } from './item-write
 /** A call that the client runs. Only functions and custom tools have deltas; the other kinds come whole. */
 export class CallWriter implements ItemWriter {
   readonly #place: Place
-  readonly #call: Call
+  readonly #call: ToolCall
   readonly #head: string
   #status: ItemStatus = 'in_progress'
   ended = false
 
-  constructor(place: Place, call: Omit<Call, 'input'>) {
+  constructor(place: Place, call: Omit<ToolCall, 'input'>) {
     this.#place = place
     this.#call = { ...call, input: '' }
     this.#head = itemFields(place)
@@ -78,7 +78,7 @@ export class CallWriter implements ItemWriter {
   }
 }
 
-const DELTA_EVENTS: Readonly<Partial<Record<Call['kind'], StreamEventType>>> = {
+const DELTA_EVENTS: Readonly<Partial<Record<ToolCall['kind'], StreamEventType>>> = {
   function: 'response.function_call_arguments.delta',
   custom: 'response.custom_tool_call_input.delta',
 }

@@ -1,7 +1,7 @@
 import { TypeCompiler } from '@sinclair/typebox/compiler'
 import { Type } from '@sinclair/typebox/type'
 import { GatewayError } from '@/errors/gateway-error.ts'
-import type { Call } from '@/formats/codec.ts'
+import type { ModelCall } from '@/formats/codec.ts'
 import { assertShape, invalidRequest, unsupported } from '@/formats/invalid.ts'
 import { endUser, olderUser, sharedHints } from '@/formats/openai/shared-fields.ts'
 import { ENCRYPTED, FORMAT, LOGPROBS } from '@/formats/openai-responses/wire.ts'
@@ -66,7 +66,7 @@ const SHAPE = TypeCompiler.Compile(
 )
 
 /** Reads a Responses request. Throws as `Codec.decodeRequest` says. */
-export function decodeRequest(body: JsonObject, call: Call): GenerationRequest {
+export function decodeRequest(body: JsonObject, call: ModelCall): GenerationRequest {
   assertShape(SHAPE, withoutNulls(body))
   refuseServerState(body)
   assertItems(body['input'], 'input')
