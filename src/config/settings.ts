@@ -1,5 +1,6 @@
 import { isIP } from 'node:net'
 import { isRange } from '@/net/ip-range.ts'
+import { SENTINELS } from '@/redis/sentinel.ts'
 import { redactUrl, redactValue } from './redact.ts'
 
 /** Where a listener binds. Port 0 asks the system for a free one. */
@@ -173,8 +174,9 @@ const SSL_MODES: readonly string[] = ['disable', 'allow', 'prefer', 'require', '
  * sentinels and what they call the servers that they watch.
  */
 function areRedisAddresses(value: string): boolean {
-  const [, head = '', hosts] = SENTINELS.exec(value) ?? []
-  if (hosts !== undefined) return hosts.split(',').every(host => host !== '' && isUri(`${head}${host}`))
+  const [, , user = '', hosts] = SENTINELS.exec(value) ?? []
+  if (hosts !== undefined)
+    return hosts.split(',').every(host => host !== '' && isUri(`redis://${user}${host}`))
   const addresses = value.split(',')
   const pattern = addresses.length === 1 ? REDIS_ADDRESS : CLUSTER_NODE
   return addresses.every(address => pattern.test(address) && isUri(address))
@@ -182,7 +184,6 @@ function areRedisAddresses(value: string): boolean {
 
 /** The client takes whatever else is a path for database 0. */
 const REDIS_ADDRESS = /^rediss?:\/\/[^\s/?#]+(?:\/\d*)?(?:[?#]\S*)?$/
-const SENTINELS = /^(rediss?\+sentinel:\/\/(?:[^\s/?#@]*@)?)([^\s/?#@]+)\/[^\s/?#]+(?:\/\d+)?$/
 const CLUSTER_NODE = /^rediss?:\/\/[^\s/?#]+(?:\/0?)?(?:[?#]\S*)?$/
 
 /** As a browser names it: without a path, and of an app's own scheme, too (`app://obsidian.md`). */

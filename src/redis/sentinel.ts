@@ -1,7 +1,7 @@
 import type { RedisOptions } from 'ioredis'
 
 /** `redis+sentinel://user:password@one:26379,two/name/0`: sentinels, and what they call the servers that they watch. */
-const ADDRESS = /^(rediss?)\+sentinel:\/\/([^/@]*@)?([^/@]+)\/([^/]+)(?:\/(\d+))?$/
+export const SENTINELS = /^(rediss?)\+sentinel:\/\/([^\s/?#@]*@)?([^\s/?#@]+)\/([^\s/?#]+)(?:\/(\d+))?$/
 
 const PORT = 26_379
 
@@ -21,7 +21,7 @@ type SentinelOptions = Pick<
 
 /** How to ask sentinels which server is the primary; undefined: the address is that of a server. */
 export function sentinelsOf(url: string): SentinelOptions | undefined {
-  const [, scheme, user = '', hosts, name = '', db = '0'] = ADDRESS.exec(url) ?? []
+  const [, scheme, user = '', hosts, name = '', db = '0'] = SENTINELS.exec(url) ?? []
   if (hosts === undefined) return undefined
   const { username, password } = new URL(`redis://${user}host`)
   return {
