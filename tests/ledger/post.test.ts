@@ -2,6 +2,7 @@ import { afterAll, describe, expect, test } from 'bun:test'
 import { until } from '#tests/support/upstreams/upstream.ts'
 import { audit } from '@/ledger/audit.ts'
 import { hashCode } from '@/ledger/redeem-code.ts'
+import { postEntry } from '@/ledger/store.ts'
 import type { Posting } from '@/ledger/types.ts'
 import { costOf, forgetMonth, holdOf, ledgerFixture, newId, type Payer } from './fixture.ts'
 
@@ -382,4 +383,38 @@ test('the days that are over are added up once, an hour later', async () => {
   const [row] =
     await sql`select (select sum(amount) from daily_total) = (select sum(amount) from entry) as same`
   expect(row?.['same']).toBe(true)
+})
+
+describe('a day that was added up before all of it was there is added up anew', () => {
+  const roll = (days: number) => sql`select ledger_roll_up(now() + ${`${days} days`}::text::interval)`
+  const daysAreRight = async () => {
+    const { checks } = await audit(url)
+    expect(checks.find(({ name }) => name === 'daily_totals')).toMatchObject({ count: 0 })
+  }
+
+  test('since the clock was ahead, and was set back', async () => {
+    await fixture.payer(5n)
+    await roll(2)
+    await fixture.payer(7n)
+    await roll(0)
+    await daysAreRight()
+    await roll(2)
+    await daysAreRight()
+    const [row] =
+      await sql`select (select sum(amount) from daily_total) = (select sum(amount) from entry) as same`
+    expect(row?.['same']).toBe(true)
+  })
+
+  test('since a transaction that began in it commits when it is over: it is waited for', async () => {
+    const payer = await fixture.payer(5n)
+    await roll(0)
+    await sql.begin(async tx => {
+      await tx`select now()`
+      await roll(2)
+      await postEntry(tx, { id: newId(), accountId: payer.accountId, kind: 'topup', amountNano: 3n })
+    })
+    await daysAreRight()
+    await roll(2)
+    await daysAreRight()
+  })
 })

@@ -1,7 +1,8 @@
 -- Adds what was stored since the last time, a day's worth at most; the result: whether there is more. Rows have the
 -- moment at which they were written, so what is stored within p_margin is left, and whatever is not older than the
--- oldest transaction that may still commit some: a commit can wait for its standby for longer than any margin. One does
--- it at a time.
+-- oldest transaction that may still commit some: a commit can wait for its standby for longer than any margin. After the
+-- clock was ahead and was set back, rows are written behind what was added up, and all is added up anew. One does it at
+-- a time.
 CREATE OR REPLACE FUNCTION public.usage_add_up(p_margin interval)
  RETURNS boolean
  LANGUAGE plpgsql
@@ -14,6 +15,11 @@ DECLARE
   v_until timestamptz;
 BEGIN
   SELECT p.stored_before INTO v_from FROM usage_progress p FOR UPDATE;
+  IF v_from > clock_timestamp() THEN
+    DELETE FROM usage_total;
+    UPDATE usage_progress SET stored_before = '-infinity';
+    v_from := '-infinity';
+  END IF;
   IF v_from = '-infinity' THEN
     SELECT coalesce(min(e.stored_at), v_last) INTO v_from FROM exchange e;
   END IF;

@@ -238,6 +238,20 @@ test('a row whose commit takes longer than any margin is added up when it is the
   expect(await audited()).toMatchObject({ count: 0 })
 })
 
+test('what is stored after the clock was ahead and was set back is added up as well', async () => {
+  await sql`delete from exchange`
+  await sql`update usage_progress set stored_before = '-infinity'`
+  await sql`delete from usage_total`
+  await store(SMALL)
+  await addUpUsage(database, 0)
+  await sql`update usage_progress set stored_before = now() + interval '1 day'`
+  await store(SMALL)
+  await addUpUsage(database, 0)
+  const [total] = await sql`select sum(requests)::int as requests from usage_total`
+  expect(total).toEqual({ requests: 2 })
+  expect(await audited()).toMatchObject({ count: 0 })
+})
+
 test.each([
   ['a request too many', 'update usage_total set requests = requests + 1', 0n],
   ['a cost too small', 'update usage_total set cost_nano = cost_nano - 2', 2n],
