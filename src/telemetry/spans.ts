@@ -1,4 +1,6 @@
 import { type Context, ROOT_CONTEXT, SpanKind, SpanStatusCode, trace } from '@opentelemetry/api'
+import type { SpanExporter } from '@opentelemetry/sdk-trace'
+import type { Log } from './log.ts'
 
 /** One exchange as a trace tells of it. Holds no content, no credential, and no text that an upstream wrote. */
 export interface ExchangeSpan {
@@ -36,7 +38,7 @@ export interface AttemptSpan {
 export interface Spans {
   /** Returns at once: spans leave in batches, behind. */
   add(exchange: ExchangeSpan): void
-  /** Resolves when what was added has been sent, or could not be. */
+  /** Resolves when what was added has been sent, or could not be. A collector that is away keeps nobody from stopping. */
   close(): Promise<void>
 }
 
@@ -45,9 +47,10 @@ const EXPORT_MS = 2_000
 
 /**
  * Exports spans to an OpenTelemetry collector: OTLP over HTTP, `endpoint` without `/v1/traces`. The libraries are
- * loaded here, so that a process without a collector does not have them.
+ * loaded here, so that a process without a collector does not have them. One line of the log says that the collector
+ * takes none, and one that it does again.
  */
-export async function openSpans(endpoint: string): Promise<Spans> {
+export async function openSpans(endpoint: string, log: Pick<Log, 'info' | 'warn'>): Promise<Spans> {
   const [{ BatchSpanProcessor, TracerProvider }, { OTLPTraceExporter }, { resourceFromAttributes }] =
     await Promise.all([
       import('@opentelemetry/sdk-trace'),
@@ -58,7 +61,10 @@ export async function openSpans(endpoint: string): Promise<Spans> {
     resource: resourceFromAttributes({ 'service.name': 'tollgate' }),
     spanProcessors: [
       new BatchSpanProcessor({
-        exporter: new OTLPTraceExporter({ url: `${endpoint}/v1/traces`, timeoutMillis: EXPORT_MS }),
+        exporter: telling(
+          new OTLPTraceExporter({ url: `${endpoint}/v1/traces`, timeoutMillis: EXPORT_MS }),
+          log,
+        ),
       }),
     ],
   })
@@ -89,7 +95,24 @@ export async function openSpans(endpoint: string): Promise<Spans> {
         span.setStatus({ code: SpanStatusCode.ERROR, message: exchange.error ?? '' })
       span.end(exchange.endedAt)
     },
-    close: () => provider.shutdown(),
+    // What the collector did not take was told.
+    close: () => provider.shutdown().catch(() => undefined),
+  }
+}
+
+/** By itself an exporter fails in silence. */
+function telling(exporter: SpanExporter, log: Pick<Log, 'info' | 'warn'>): SpanExporter {
+  let isFailing = false
+  return {
+    export: (spans, done) =>
+      exporter.export(spans, result => {
+        const { error } = result
+        if (error !== undefined && !isFailing) log.warn({ err: error }, 'spans could not be sent')
+        if (error === undefined && isFailing) log.info('spans are sent again')
+        isFailing = error !== undefined
+        done(result)
+      }),
+    shutdown: () => exporter.shutdown(),
   }
 }
 

@@ -1,7 +1,9 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { startTestGateway, type TestGateway } from '#tests/support/gateway/gateway.ts'
 import { least, msOf } from '#tests/support/least.ts'
+import { until } from '#tests/support/upstreams/upstream.ts'
 import { asArray, asObject, isJsonObject, type JsonObject } from '@/json/json.ts'
+import { createLog } from '@/telemetry/log.ts'
 import { type ExchangeSpan, openSpans } from '@/telemetry/spans.ts'
 
 const TRACE = '0af7651916cd43dd8448eb211c80319c'
@@ -19,6 +21,8 @@ const collector = Bun.serve({
   },
 })
 const COLLECTOR = collector.url.href.replace(/\/$/, '')
+
+const SILENT = createLog({ level: 'silent', format: 'json' })
 
 /** OTLP's codes of a status. */
 const UNSET = 0
@@ -101,7 +105,7 @@ test.each([
   [500, 'an error'],
   [503, 'an error'],
 ])('the span of an exchange that ended in %d is %s of this service', async (status, what) => {
-  const spansOfTest = await openSpans(COLLECTOR)
+  const spansOfTest = await openSpans(COLLECTOR, SILENT)
   const requestId = `status ${status}`
   spansOfTest.add(exchangeSpan({ requestId, status, error: 'upstream_error' }))
   await spansOfTest.close()
@@ -112,7 +116,7 @@ test.each([
 })
 
 test('an attempt that failed is an error in its own span, and the one that served is none', async () => {
-  const spansOfTest = await openSpans(COLLECTOR)
+  const spansOfTest = await openSpans(COLLECTOR, SILENT)
   const attempts = ['ok', 'upstream_timeout'].map(outcome => ({
     channel: `gave ${outcome}`,
     startedAt: 0,
@@ -128,9 +132,45 @@ test('an attempt that failed is an error in its own span, and the one that serve
 
 test('a collector that is away holds up neither an answer nor the end of the process', async () => {
   const close = async () => {
-    const spans = await openSpans('http://127.0.0.1:1')
+    const spans = await openSpans('http://127.0.0.1:1', SILENT)
     spans.add(exchangeSpan())
-    return msOf(() => spans.close().catch(() => undefined))
+    return msOf(() => spans.close())
   }
   expect(await least(6_000, close)).toBeLessThan(6_000)
+}, 60_000)
+
+test('a collector that takes no spans is told once, and once that it does again', async () => {
+  let status = 401
+  let batches = 0
+  const moody = Bun.serve({
+    hostname: '127.0.0.1',
+    port: 0,
+    fetch() {
+      batches += 1
+      return Response.json({}, { status })
+    },
+  })
+  const told: { level: number; msg: string }[] = []
+  const log = createLog(
+    { level: 'info', format: 'json' },
+    { write: line => void told.push(JSON.parse(line)) },
+  )
+  const spansOfTest = await openSpans(moody.url.origin, log)
+  /** As many as a batch has leave at once. */
+  const send = async () => {
+    const before = batches
+    for (let count = 0; count < 512; count += 1) spansOfTest.add(exchangeSpan())
+    await until(() => batches > before)
+  }
+  await send()
+  await until(() => told.length === 1)
+  await send()
+  status = 200
+  await send()
+  await spansOfTest.close()
+  await moody.stop(true)
+  expect(told.map(({ level, msg }) => [level, msg])).toEqual([
+    [40, 'spans could not be sent'],
+    [30, 'spans are sent again'],
+  ])
 }, 60_000)

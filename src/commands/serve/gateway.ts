@@ -105,9 +105,8 @@ export async function openGateway(options: GatewayOptions, openRequests: () => n
   const simulator = lazySimulator()
   opened.defer(() => simulator.stop())
   const { otlpEndpoint } = options.settings
-  const spans = otlpEndpoint === undefined ? undefined : await openSpans(otlpEndpoint)
-  // A collector that is away keeps nobody from stopping.
-  opened.defer(() => spans?.close().catch(error => log.warn({ err: error }, 'spans could not be sent')))
+  const spans = otlpEndpoint === undefined ? undefined : await openSpans(otlpEndpoint, log)
+  opened.defer(() => spans?.close())
   const store = openStoreOf(options)
   opened.defer(() => store.close())
   const settling = new Set<Promise<void>>()
