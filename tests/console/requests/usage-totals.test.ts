@@ -10,6 +10,7 @@ import {
   type UsageDimension,
   type UsageSum,
 } from '@/console/requests/usage-totals.ts'
+import { connect } from '@/db/connect.ts'
 import { audit } from '@/ledger/audit.ts'
 import { createLog } from '@/telemetry/log.ts'
 
@@ -173,6 +174,18 @@ test.each([0, 1])(
     ])
   },
 )
+
+test('a question is planned for its own bounds, however often one is asked', async () => {
+  const alone = connect(database.url, { max: 1 })
+  const edges = [START, START + SPAN_MS]
+  for (let asked = 0; asked < 7; asked += 1)
+    await sumUsage(alone, { accountId: 1, edges, by: 'key', most: 2 })
+  const [plans] = await alone.sql`
+    select sum(custom_plans)::int as own, sum(generic_plans)::int as general from pg_prepared_statements
+    where statement like ${'%usage_of(e)%'}`
+  await alone.close()
+  expect(plans).toEqual({ own: 7, general: 0 })
+})
 
 test('of several who add up at the same time one does', async () => {
   await sql`delete from exchange`
