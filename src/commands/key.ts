@@ -1,5 +1,6 @@
 import type { ApiKey, SpendCap } from '@/accounts/account.ts'
 import { keyStore, type NewKey } from '@/accounts/key-store.ts'
+import { TITLE } from '@/config/title.ts'
 import { changeKey, type KeyChange, limitsOf, revocationOf } from '@/console/accounts/key-changes.ts'
 import { limitsRow } from '@/console/accounts/key-rows.ts'
 import { administer, COMMAND_LINE } from '@/console/acts.ts'
@@ -128,11 +129,9 @@ function show(io: CommandIo, json: boolean, key: ApiKey): void {
 
 /** As the console asks for it: a name stands in the rows of lists. */
 function readName(text: string): string {
-  if (text.length <= NAME_LENGTH && !/\p{Cc}/u.test(text)) return text
-  throw new UsageError(`--name must be one line of at most ${NAME_LENGTH} characters`)
+  if (text.trim() === '' || TITLE.test(text)) return text.trim()
+  throw new UsageError('--name must be one line of at most 200 characters, with something to see in it')
 }
-
-const NAME_LENGTH = 200
 
 function readCap(text: string): SpendCap {
   const [amount = '', word = '', ...more] = text.split('/')

@@ -4,6 +4,7 @@ import { REASONING_FIELDS } from '@/generation/reasoning-field.ts'
 import { SERVICE_TIERS } from '@/generation/service-tier.ts'
 import { SURFACES } from '@/generation/surface.ts'
 import { THINK_TAGS } from '@/generation/think-tags.ts'
+import { TITLE } from './title.ts'
 
 /**
  * tollgate.yaml, key by key. What a schema cannot say (references, duplicates, decimals) is in checks.ts; what is left
@@ -51,10 +52,10 @@ const text = (pattern: RegExp, expected: string) =>
 const flag = Type.Optional(Type.Boolean(words('true or false')))
 /** An address leaves `.` and `..` out of its path, however they are written there: nobody would find what is named so. */
 const name = text(
-  /^(?!\.{1,2}$)[^\s\p{C}]{1,200}$/u,
+  /^(?!\.{1,2}$)(?=.*[^\p{Default_Ignorable_Code_Point}\u2800])[^\s\p{C}]{1,200}$/u,
   'a name of 1 to 200 characters without spaces, not . or ..',
 )
-const title = text(/^(?=.*\S)[^\p{C}]{1,200}$/u, 'a text of 1 to 200 characters on one line')
+const title = text(TITLE, 'a text of 1 to 200 characters on one line')
 /** Printable ASCII: what a header may carry, and so what a key may be. */
 const headerText = text(/^[\x21-\x7e]([\x20-\x7e]*[\x21-\x7e])?$/, 'a text of printable ASCII')
 const headerName = "^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"

@@ -445,6 +445,7 @@ describe('wrong words exit 2 with the usage, and print nothing on stdout', () =>
     ],
     [['key', 'create', '--account', '1', '--models', ','], '--models is empty'],
     [['key', 'create', '--account', '1', '--name', 'two\nlines'], '--name must be one line'],
+    [['key', 'create', '--account', '1', '--name', '\u200b'], '--name must be one line'],
     [['account', 'credit', '1', '9223372037', '--reason', 'typo'], 'is below 9223372036'],
     [
       ['account', 'create', '--email', 'a@x', '--credit', '5', '--credit', '500'],

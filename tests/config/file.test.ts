@@ -517,6 +517,16 @@ describe('one line per error, with line number and path', () => {
       '5: models[0].owned_by: must be a text of 1 to 200 characters on one line, but is " "',
     ],
     [
+      'title that nobody sees',
+      model('display_name: "\\u3164"'),
+      '5: models[0].display_name: must be a text of 1 to 200 characters on one line, but is "\u3164"',
+    ],
+    [
+      'name that nobody sees',
+      'channels: [{ name: "\\u3164", format: openai-responses, base_url: "simulator:" }]',
+      '1: channels[0].name: must be a name of 1 to 200 characters without spaces, not . or .., but is "\u3164"',
+    ],
+    [
       'address with a line break',
       'channels: [{ name: a, format: openai-responses, base_url: "https://x.example\\n" }]',
       '1: channels[0].base_url: must be an http:// or https:// address, or "simulator:"',

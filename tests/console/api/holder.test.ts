@@ -3,6 +3,7 @@ import { fileConsole } from '#tests/support/gateway/file-gateway.ts'
 
 const { gateway, site } = await fileConsole()
 const ada = await site.signUp('ada@example.com')
+const ONE_LINE = 'One line of at most 200 characters, with something to see in it'
 
 async function ask(key: string): Promise<string> {
   const body = { model: 'chat/echo', messages: [{ role: 'user', content: 'Hello there' }] }
@@ -24,12 +25,16 @@ test.each([
     { name: 'x', cap: { amount: '5', period: 'year' } },
     'cap.period: This is none of the choices',
   ],
-  ['POST /api/keys', { name: 'x'.repeat(201) }, 'name: At most 200 characters'],
+  ['POST /api/keys', { name: 'x'.repeat(201) }, `name: ${ONE_LINE}`],
+  ['POST /api/keys', { name: '\u200b\u200b' }, `name: ${ONE_LINE}`],
+  ['POST /api/keys', { name: 'laptop\u202egpj' }, `name: ${ONE_LINE}`],
+  ['PATCH /api/keys/:id', { name: '\u3164', revision: 'x' }, `name: ${ONE_LINE}`],
+  ['POST /api/keys', { name: ['a'] }, `name: ${ONE_LINE}`],
   ['POST /api/keys', { name: 'x', models: [] }, 'models: At least 1 to choose'],
   ['POST /api/keys', { name: 'x', nonsense: 1 }, 'nonsense: There is no such field'],
   ['POST /api/keys', {}, 'name: This is missing'],
 ] as const)('%s tells a person what is wrong with %j', async (route, body, message) => {
-  expect(await site.fail(ada, route, { body })).toMatchObject({ status: 400, message })
+  expect(await site.fail(ada, route, { params: { id: 1 }, body })).toMatchObject({ status: 400, message })
 })
 
 test.each([

@@ -1,4 +1,5 @@
 import { type Static, type TObject, type TProperties, type TSchema, Type } from '@sinclair/typebox'
+import { TITLE } from '@/config/title.ts'
 import type { EntryKind } from '@/db/schema.ts'
 import { FORMATS } from '@/generation/format.ts'
 import type { ServiceTier } from '@/generation/service-tier.ts'
@@ -57,8 +58,15 @@ export const code = Type.String({
   maxLength: 32,
   errorMessage: 'Six digits, or one of the recovery codes',
 })
-/** Text of one line. */
-export const line = Type.String({ maxLength: 200, pattern: '^[^\\x00-\\x1f\\x7f]*$' })
+const isLine = { errorMessage: 'One line of at most 200 characters, with something to see in it' }
+/** What people know something by, or nothing. */
+export const line = Type.Unsafe<string>(
+  Type.Intersect(
+    [Type.String(isLine), Type.RegExp(new RegExp(`^\\s*$|${TITLE.source}`, 'u'), isLine)],
+    isLine,
+  ),
+)
+/** Why somebody did something; it stays in the log. */
 export const reason = Type.String({
   minLength: 1,
   maxLength: 500,
