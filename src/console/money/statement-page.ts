@@ -33,6 +33,7 @@ const STYLE_HASH = createHash('sha256').update(STYLE).digest('base64')
 /** A month of an account as a page that prints well. It has no script and loads nothing. */
 export function statementPage(content: StatementContent): Response {
   const title = `Statement ${content.statement.month}`
+  const sum = sumsOf(content)
   const html = `<!doctype html>
 <html lang="en">
 <head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>${title}</title><style>${STYLE}</style></head>
@@ -40,9 +41,9 @@ export function statementPage(content: StatementContent): Response {
 <h1>Statement of ${monthName(content.statement.month)}</h1>
 <p>${escaped(content.email)} (account ${content.accountId})</p>
 <p>All amounts in ${escaped(content.currency)}. Times are UTC. Printed ${escaped(content.printedAt)}.</p>
-${summary(content.statement)}
-${models(content.models)}
-${movements(content)}
+${summary(content.statement, sum)}
+${models(content.models, sum)}
+${movements(content, sum)}
 </body>
 </html>
 `
@@ -61,13 +62,13 @@ function monthName(month: string): string {
   return MONTHS.format(new Date(`${month}-01T00:00:00Z`))
 }
 
-function summary({ opening, credits, debits, closing }: Statement): string {
+function summary({ opening, credits, debits, closing }: Statement, sum: Sum): string {
   const row = (name: string, amount: string) => `<tr><th scope="row">${name}</th>${sum(amount)}</tr>`
   return `<h2>Summary</h2><table><tbody>${row('Balance at the beginning', opening)}${row('Put in', credits)}${row('Taken out', debits)}</tbody>
 <tfoot><tr><td>Balance at the end</td>${sum(closing)}</tr></tfoot></table>`
 }
 
-function models(rows: StatementContent['models']): string {
+function models(rows: StatementContent['models'], sum: Sum): string {
   if (rows.length === 0) return ''
   const lines = rows.map(
     ({ name, requests, spentNano }) =>
@@ -80,7 +81,7 @@ function models(rows: StatementContent['models']): string {
 }
 
 /** Usage is in one line: each request has a receipt of its own. */
-function movements({ models: used, others }: StatementContent): string {
+function movements({ models: used, others }: StatementContent, sum: Sum): string {
   const lines = others
     .map(entryRow)
     .map(
@@ -100,8 +101,21 @@ function total(rows: StatementContent['models']): { requests: number; spentNano:
   }
 }
 
-function sum(amount: string): string {
-  return `<td class="sum">${escaped(amount)}</td>`
+/** The cell of an amount. */
+type Sum = (amount: string) => string
+
+/** All amounts of a statement have as many decimals, two at least and so many that all are exact: as shown, they add up. */
+function sumsOf({ statement: { opening, credits, debits }, models: used, others }: StatementContent): Sum {
+  const nanos = [...used.map(({ spentNano }) => spentNano), ...others.map(({ amount }) => amount)]
+  const amounts = [opening, credits, debits, ...nanos.map(formatMoney)]
+  const decimals = Math.max(
+    2,
+    ...amounts.map(amount => (amount.split('.')[1] ?? '').replace(/0+$/, '').length),
+  )
+  return amount => {
+    const point = amount.indexOf('.')
+    return `<td class="sum">${escaped(amount.slice(0, point + 1 + decimals))}</td>`
+  }
 }
 
 function escaped(text: string): string {

@@ -92,6 +92,24 @@ test('a statement calls what moved what the pages call it', async () => {
   ])
 })
 
+test('the amounts of a statement have as many decimals as one of them needs, two at least', async () => {
+  const cent = await site.signUp('cent@example.com')
+  for (const [seq, amount, at] of [
+    [1, '5', '2025-01-10'],
+    [2, '-1.25', '2025-01-11'],
+    [3, '-0.001', '2025-02-10'],
+    [4, '0.5', '2025-02-11'],
+  ] as const) {
+    await gateway.database.sql`
+      insert into entry (id, kind, account_id, seq, amount, balance_after, reason, created_at)
+      values (${Bun.randomUUIDv7()}, ${amount.startsWith('-') ? 'debit' : 'topup'}, ${cent.accountId}, ${seq}, (${amount}::text::numeric * 1e9)::bigint, 0, 'r',
+        ${at}::text::timestamptz)`
+  }
+  const sums = async (month: string) => (await cellsOf(cent, month)).filter(cell => /^-?\d+\.\d+$/.test(cell))
+  expect(await sums('2025-01')).toEqual(['0.00', '5.00', '-1.25', '3.75', '5.00', '-1.25'])
+  expect(await sums('2025-02')).toEqual(['3.750', '0.500', '-0.001', '4.249', '-0.001', '0.500'])
+})
+
 test('the file of a month has each of its entries once and in order, however many they are', async () => {
   const ids = Array.from({ length: 5001 }, () => Bun.randomUUIDv7())
   await gateway.database.sql`
