@@ -4,6 +4,7 @@ import type { BodyTerms } from '@/exchange/admission/body-arrival.ts'
 import type { LimitingDependencies } from '@/exchange/admission/limiting.ts'
 import type { ChargeDependencies } from '@/exchange/billing/charge.ts'
 import type { SettlementDependencies } from '@/exchange/billing/settlement.ts'
+import type { BodyRoom } from '@/limits/body-room.ts'
 import type { Load } from '@/limits/load.ts'
 import type { ForeignReasoning } from '@/routing/foreign-reasoning.ts'
 import type { Catalog } from '@/routing/model.ts'
@@ -34,6 +35,7 @@ export interface Gateway
     LimitingDependencies,
     ChargeDependencies,
     SettlementDependencies {
+  bodyRoom: BodyRoom
   authenticate: Authenticate
   catalog: Catalog
   /** Which pool of connections an attempt goes over. */

@@ -57,6 +57,12 @@ export class BodyRoom {
     return true
   }
 
+  /** Whether less than the spare memory is left: what nobody could count here has taken it. */
+  get isShort(): boolean {
+    const { usedBytes, mostBytes } = this.#options
+    return usedBytes() > mostBytes * (1 - SPARE_SHARE)
+  }
+
   /** They were read, or will not be. */
   giveBack(bytes: number, account: number): void {
     this.#read.push({ bytes: COPIES * bytes, account, at: this.#options.clock.elapsed() })

@@ -73,3 +73,11 @@ test('an account whose bodies were all read finds as much room as one that had n
   clock.advance(1_000)
   expect([68, 67].map(bytes => room.take(bytes, ANN))).toEqual([false, true])
 })
+
+test('memory is short where no more than the spare quarter of it is left', () => {
+  const { room, seen } = underTest(400)
+  seen.usedBytes = 300
+  expect(room.isShort).toBe(false)
+  seen.usedBytes = 301
+  expect(room.isShort).toBe(true)
+})

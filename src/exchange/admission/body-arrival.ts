@@ -170,7 +170,8 @@ export function tooLarge(maxBytes: number): GatewayError {
   )
 }
 
-function noRoom(): GatewayError {
+/** The answer to whom there is no memory for. */
+export function noRoom(): GatewayError {
   return new GatewayError(
     'overloaded',
     'This gateway has no memory for a body of this size at the moment, try again in a moment',

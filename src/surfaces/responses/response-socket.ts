@@ -109,6 +109,11 @@ export class ResponseSocket {
     if (this.#running === undefined) this.#ws?.close(GOING_AWAY, 'This gateway is shutting down')
   }
 
+  /** Cuts off a connection that nothing runs on, which may hold most of a frame until its other end has closed it as well. */
+  makeRoom(): void {
+    if (this.#running === undefined) this.#ws?.terminate()
+  }
+
   /** The key is not good any more: ends the connection, and what runs on it. */
   refuse(error: GatewayError): void {
     this.#tell(error, undefined)

@@ -2,13 +2,14 @@ import type { Server, WebSocketHandler } from 'bun'
 import { asGatewayError, GatewayError } from '@/errors/gateway-error.ts'
 import { admitCaller } from '@/exchange/admission/admission.ts'
 import { authenticateCaller } from '@/exchange/admission/authentication.ts'
+import { noRoom } from '@/exchange/admission/body-arrival.ts'
 import type { Listener } from '@/exchange/call.ts'
 import { errorResponse } from '@/exchange/relay/reply.ts'
 import type { ResponseGateway } from '@/exchange/responses/kept-responses.ts'
 import { ResponseSocket } from './response-socket.ts'
 
-/** How often the keys of open connections are looked at again; a revoked one ends its connection. */
-const KEY_CHECK_MS = 2_000
+/** How often the keys of open connections are looked at again, of which a revoked one ends its connection, and the memory. */
+const CHECK_MS = 2_000
 
 /** Without a pong for so long, in seconds, a connection is dead. */
 const IDLE_SECONDS = 120
@@ -32,8 +33,13 @@ export class ResponseSockets {
 
   constructor(gateway: ResponseGateway) {
     this.#gateway = gateway
-    this.#stop = gateway.clock.every(KEY_CHECK_MS, () => {
-      for (const socket of this.#open) void this.#checkKey(socket)
+    this.#stop = gateway.clock.every(CHECK_MS, () => {
+      // Frames that arrive are where nobody can count them, so their connections end before the process would.
+      const isShort = gateway.bodyRoom.isShort
+      for (const socket of this.#open) {
+        if (isShort) socket.makeRoom()
+        void this.#checkKey(socket)
+      }
     })
   }
 
@@ -59,6 +65,7 @@ export class ResponseSockets {
       const caller = await authenticateCaller(gateway.authenticate, request)
       const address = listener.addressOf(request)
       admitCaller(caller, () => address)
+      if (gateway.bodyRoom.isShort) throw noRoom()
       const data = new ResponseSocket(gateway, request, address)
       // Bun answers another version by itself, with an empty body.
       if (request.headers.get('sec-websocket-version') !== WEBSOCKET_VERSION) {

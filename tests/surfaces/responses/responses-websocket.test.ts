@@ -8,7 +8,9 @@ import { openPayer } from '#tests/support/gateway/payer.ts'
 import { scriptedGateway } from '#tests/support/gateway/scripted-gateway.ts'
 import { simulated } from '#tests/support/upstreams/simulated.ts'
 import { eventStream, fedStream, until } from '#tests/support/upstreams/upstream.ts'
+import { systemClock } from '@/clock/clock.ts'
 import { asArray, asObject, type JsonObject, parseObject } from '@/json/json.ts'
+import { BodyRoom } from '@/limits/body-room.ts'
 
 const open: Connection[] = []
 
@@ -28,6 +30,11 @@ interface Connection {
   /** Resolves with the frames of the next answer, up to its last one. */
   answer(): Promise<JsonObject[]>
   closed: Promise<CloseEvent>
+}
+
+/** Memory of which there is none left. */
+function fullRoom(): BodyRoom {
+  return new BodyRoom({ clock: systemClock, usedBytes: () => 1, mostBytes: 1, onRefused: () => undefined })
 }
 
 const LAST = new Set(['response.completed', 'response.incomplete', 'response.failed', 'error'])
@@ -321,6 +328,27 @@ describe('who may connect', () => {
     const body = parseObject(await response.text())
     return [response.status, asObject(body?.['error'])?.['code']]
   }
+
+  test('where memory is short connections at rest are cut off, since half a frame may lie in them, and none is opened', async () => {
+    const fed = fedStream()
+    fed.write(FIRST_WORDS)
+    upstream.answer = () => eventStream(fed.stream)
+    const [atRest, atWork] = [await connectWithKey(), await connectWithKey()]
+    atWork.send(create({ model: 'chat/echo', input: 'hi' }))
+    await until(() => textOf(atWork.frames) === 'first')
+    const { bodyRoom } = gateway.server.gateway
+    gateway.server.gateway.bodyRoom = fullRoom()
+    try {
+      expect((await atRest.closed).code).toBe(1006)
+      expect(await refusalOf({ authorization: `Bearer ${gateway.key}` })).toEqual([503, 'overloaded'])
+      fed.write('data: {"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}\n\ndata: [DONE]\n\n')
+      fed.close()
+      expect((await atWork.answer()).at(-1)).toMatchObject({ type: 'response.completed' })
+      expect((await atWork.closed).code).toBe(1006)
+    } finally {
+      gateway.server.gateway.bodyRoom = bodyRoom
+    }
+  })
 
   test('a key that is revoked ends its connection', async () => {
     const { id, key } = await gateway.keys.createKey({
