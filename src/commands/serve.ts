@@ -69,8 +69,6 @@ async function serve({ settings, io, log, metrics }: Serving): Promise<void> {
   }
   onHangup(() => undefined)
   const endsByItself = endIfStopped(stop, log)
-  // The embedded database is started to its end, and then stopped.
-  if (settings.databaseUrl === undefined) endsByItself()
   // Before anything is made or opened: the environment may name a file that is not there.
   configFileOf(settings)
   const hosts = { HOST: settings.api.host, OPS_HOST: settings.ops.host, CONSOLE_HOST: settings.console.host }

@@ -1,3 +1,4 @@
+import type { ChildProcess } from 'node:child_process'
 import type { OsUser } from './os-user.ts'
 import type { PostgresBinaries } from './postgres-binaries.ts'
 
@@ -27,6 +28,13 @@ export function pathForServer(cluster: Cluster): string {
 export function processOptions(cluster: Cluster) {
   const env = { PATH: process.env['PATH'] ?? '/usr/bin:/bin', LC_ALL: 'C' }
   return { cwd: cluster.directory, env, ...cluster.user }
+}
+
+/** Ends one of its programs with this process, which may end at any time. Returns how to let it live on. */
+export function endWithProcess(child: ChildProcess, signal: NodeJS.Signals): () => void {
+  const end = () => void child.kill(signal)
+  process.once('exit', end)
+  return () => void process.off('exit', end)
 }
 
 /** The lines of a program's output that say what went wrong; its last one where none does. */

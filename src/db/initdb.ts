@@ -3,7 +3,15 @@ import { chmodSync, copyFileSync, mkdirSync, mkdtempSync, rmSync, symlinkSync } 
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { Refusal } from '@/errors/refusal.ts'
-import { type Cluster, DATABASE, faultsIn, pathForServer, processOptions, USER } from './cluster.ts'
+import {
+  type Cluster,
+  DATABASE,
+  endWithProcess,
+  faultsIn,
+  pathForServer,
+  processOptions,
+  USER,
+} from './cluster.ts'
 
 /** Makes a cluster in the empty directory. Collation is built into Postgres, so no locale of the system matters. */
 export async function initialise(cluster: Cluster): Promise<void> {
@@ -64,6 +72,7 @@ export function notMade(output: string): Refusal {
 
 async function run(cluster: Cluster, program: string, args: string[], input = '') {
   const child = spawn(program, args, { ...processOptions(cluster), stdio: ['pipe', 'pipe', 'pipe'] })
+  const letLive = endWithProcess(child, 'SIGTERM')
   child.stdin.on('error', () => undefined)
   child.stdin.end(input)
   let output = ''
@@ -76,5 +85,6 @@ async function run(cluster: Cluster, program: string, args: string[], input = ''
     })
     child.once('close', resolve)
   })
+  letLive()
   return { exitCode, output }
 }

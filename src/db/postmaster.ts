@@ -3,7 +3,7 @@ import { closeSync, openSync, readFileSync, statSync, truncateSync, writeFileSyn
 import { join } from 'node:path'
 import { codeOf } from '@/errors/code.ts'
 import { Refusal } from '@/errors/refusal.ts'
-import { type Cluster, faultsIn, pathForServer, processOptions } from './cluster.ts'
+import { type Cluster, endWithProcess, faultsIn, pathForServer, processOptions } from './cluster.ts'
 
 /**
  * No TCP. The socket is in the data directory, which only its owner and root can enter, and they could read the files
@@ -111,12 +111,17 @@ async function tryStart(cluster: Cluster): Promise<{ pid: number } | { failure: 
   child.once('error', error => (failure = error.message))
   child.once('exit', () => (failure ??= ''))
   child.unref()
+  const letLive = endWithProcess(child, 'SIGINT')
   const deadline = Date.now() + READY_MS
   while (failure === undefined && Date.now() < deadline) {
     const file = readPidFile(cluster.directory)
-    if (file !== undefined && file.pid === child.pid && file.ready) return { pid: file.pid }
+    if (file !== undefined && file.pid === child.pid && file.ready) {
+      letLive()
+      return { pid: file.pid }
+    }
     await Bun.sleep(POLL_MS)
   }
+  letLive()
   return { failure: failure ?? 'it takes too long' }
 }
 

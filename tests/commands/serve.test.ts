@@ -1,5 +1,13 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { existsSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs'
+import {
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readlinkSync,
+  realpathSync,
+  rmSync,
+  symlinkSync,
+} from 'node:fs'
 import { connect, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -168,6 +176,35 @@ test('ends at once when it is told to while it waits for what its start needs', 
   await holder`select pg_advisory_unlock_all()`
   holder.release()
 })
+
+test('ends at once when it is told to while it makes its embedded database, and leaves nothing running', async () => {
+  const dataDir = mkdtempSync(join(tmpdir(), 'tollgate-told-early-'))
+  const child = Bun.spawn([process.execPath, join(import.meta.dir, '../../src/main.ts'), 'serve'], {
+    env: { ...FREE_PORTS, DATA_DIR: dataDir, LOG_FORMAT: 'json' },
+    stdout: 'pipe',
+    stderr: 'inherit',
+  })
+  // What is being made is not in its place yet.
+  await until(() => readdirSync(dataDir).some(name => name.startsWith('postgres.new-')))
+  child.kill('SIGTERM')
+  expect(await child.exited).toBe(0)
+  expect(await child.stdout.text()).toContain('stopped before it served anybody')
+  const own = realpathSync(dataDir)
+  await until(() => !workingDirectories().some(directory => directory.startsWith(own)))
+  rmSync(dataDir, { recursive: true })
+})
+
+/** Where each process that can be looked at is at work. */
+function workingDirectories(): string[] {
+  const processes = readdirSync('/proc').filter(name => /^\d+$/.test(name))
+  return processes.flatMap(pid => {
+    try {
+      return [readlinkSync(`/proc/${pid}/cwd`)]
+    } catch {
+      return []
+    }
+  })
+}
 
 /** The database by a way on which connections of a pool that the client has ended stay open until they are released. */
 async function slowToClose(url: string) {
