@@ -115,26 +115,30 @@ interface ToldCounts {
   input: number
   output: number
   cached: number
+  audio: number
   /** 0 says nothing: many a gateway has it for what it did not read. */
   thought: number
 }
 
 /**
- * Tokens that only a total tells of, beyond both sides: xAI counts thoughts outside of the answer, and sellers of
- * Anthropic's models the cache outside of the prompt. Many a gateway before Gemini tells thoughts by the total alone
- * (https://github.com/mozilla-ai/any-llm/issues/1290). What a total has beyond all of these nobody explains: it is not
- * counted.
+ * Tokens that only a total tells of, beyond both sides: xAI counts thoughts outside of the answer; outside of the
+ * prompt, Mistral its sound and sellers of Anthropic's models the cache. Many a gateway before Gemini tells thoughts by
+ * the total alone (https://github.com/mozilla-ai/any-llm/issues/1290). What a total has beyond all of these nobody
+ * explains: it is not counted.
  */
 export function untoldTokens(
   total: JsonValue | undefined,
-  { input, output, cached, thought }: ToldCounts,
+  { input, output, cached, audio, thought }: ToldCounts,
 ): { input: number; output: number } {
   const rest = Math.max(0, Math.floor(readCount(total) ?? 0) - input - output)
-  if (thought === 0) return rest === cached ? { input: rest, output: 0 } : { input: 0, output: rest }
-  if (rest === cached + thought) return { input: cached, output: thought }
+  const asked = [0, cached, audio, cached + audio]
+  const outside = asked.includes(rest) ? rest : 0
+  if (thought === 0) return { input: outside, output: rest - outside }
+  const besideThought = asked.find(count => rest === count + thought)
+  if (besideThought !== undefined) return { input: besideThought, output: thought }
   // More thoughts than there is answer cannot be within it.
-  if (rest === thought || thought > output) return { input: 0, output: Math.min(rest, thought) }
-  return { input: rest === cached ? cached : 0, output: 0 }
+  if (thought > output) return { input: 0, output: Math.min(rest, thought) }
+  return { input: outside, output: 0 }
 }
 
 /** The usage, if it is possible: a breakdown can say what the totals beside it do not. */

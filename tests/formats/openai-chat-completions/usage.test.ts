@@ -68,6 +68,38 @@ describe('edge 81: usage of every vendor', () => {
       { inputUncached: 10, cacheRead: 1000, outputText: 5 },
     ],
     [
+      'the sound of a prompt outside of it, as Mistral counts',
+      {
+        prompt_tokens: 11,
+        completion_tokens: 15,
+        total_tokens: 401,
+        prompt_tokens_details: { audio_tokens: 375, cached_tokens: 9 },
+      },
+      { inputUncached: 2, cacheRead: 9, audioInput: 375, outputText: 15 },
+    ],
+    [
+      'the same, and thoughts outside of the answer',
+      {
+        prompt_tokens: 11,
+        completion_tokens: 15,
+        total_tokens: 431,
+        prompt_tokens_details: { audio_tokens: 375, cached_tokens: 9 },
+        completion_tokens_details: { reasoning_tokens: 30 },
+      },
+      { inputUncached: 2, cacheRead: 9, audioInput: 375, outputText: 15, reasoning: 30 },
+    ],
+    [
+      'thoughts outside of the answer, where sound and cache are within the prompt',
+      {
+        prompt_tokens: 400,
+        completion_tokens: 15,
+        total_tokens: 445,
+        prompt_tokens_details: { audio_tokens: 300, cached_tokens: 9 },
+        completion_tokens_details: { reasoning_tokens: 30 },
+      },
+      { inputUncached: 91, cacheRead: 9, audioInput: 300, outputText: 15, reasoning: 30 },
+    ],
+    [
       'a total of more than thoughts that are told, and within the answer',
       {
         prompt_tokens: 20,

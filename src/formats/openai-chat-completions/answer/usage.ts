@@ -17,7 +17,7 @@ import { asNumber, asObject, type JsonObject } from '@/json/json.ts'
  */
 export function decodeUsage(usage: JsonObject): Usage {
   const counts = readCounts(usage)
-  return { ...decodeInput(usage, counts), ...decodeOutput(usage, counts), serverTools: serverTools(usage) }
+  return { ...decodeInput(counts), ...decodeOutput(usage, counts), serverTools: serverTools(usage) }
 }
 
 /** The same where there may be none; nor is there one that counts one side only, since null is not zero. */
@@ -37,6 +37,7 @@ interface Counts {
   prompt: number
   cacheHits: number
   cacheWrites: number
+  audio: number
   completion: number
   thought: number
   /** What only the total tells of. */
@@ -56,17 +57,17 @@ function readCounts(usage: JsonObject): Counts {
   )
   const completion = wholeCount(usage['completion_tokens'] ?? restOf(usage, 'prompt_tokens'))
   const thought = wholeCount(output?.['reasoning_tokens'] ?? usage['reasoning_tokens'])
-  const told = { input: prompt, output: completion, cached: cacheHits + cacheWrites, thought }
+  const audio = wholeCount(input?.['audio_tokens'])
+  const told = { input: prompt, output: completion, cached: cacheHits + cacheWrites, audio, thought }
   const untold = untoldTokens(usage['total_tokens'], told)
-  return { prompt, cacheHits, cacheWrites, completion, thought, untold }
+  return { prompt, cacheHits, cacheWrites, audio, completion, thought, untold }
 }
 
-function decodeInput(usage: JsonObject, { prompt, cacheHits, cacheWrites, untold }: Counts) {
-  const details = asObject(usage['prompt_tokens_details'])
+function decodeInput({ prompt, cacheHits, cacheWrites, audio, untold }: Counts) {
   const total = prompt + untold.input
   const cacheRead = Math.min(cacheHits, total)
   const cacheWrite5m = Math.min(cacheWrites, total - cacheRead)
-  const audioInput = Math.min(wholeCount(details?.['audio_tokens']), total - cacheRead - cacheWrite5m)
+  const audioInput = Math.min(audio, total - cacheRead - cacheWrite5m)
   return {
     inputUncached: total - cacheRead - cacheWrite5m - audioInput,
     cacheRead,

@@ -25,7 +25,7 @@ export function decodeUsage(response: JsonObject): Usage | undefined {
   const cached = wholeCount(details?.['cached_tokens'])
   const written = wholeCount(details?.['cache_write_tokens'])
   const thought = wholeCount(asObject(wire['output_tokens_details'])?.['reasoning_tokens'])
-  const untold = untoldTokens(wire['total_tokens'], { ...told, cached: cached + written, thought })
+  const untold = untoldTokens(wire['total_tokens'], { ...told, cached: cached + written, audio: 0, thought })
   const input = told.input + untold.input
   const output = told.output + untold.output
   const cacheRead = Math.min(cached, input)
