@@ -465,6 +465,9 @@ test('what says nothing is no loss', () => {
   for (const to of [RESPONSES, MESSAGES]) expect([to, ...lost(CHAT, to, older)]).toEqual([to])
   const safety = { ...gemini(), safetySettings: [] }
   for (const to of FORMATS) expect([to, ...lost(GEMINI, to, safety)]).toEqual([to])
+  const noThought = { parts: [{ text: 'Be brief.', thought: false }] }
+  const plain = { contents: [{ role: 'user', ...noThought }], systemInstruction: noThought }
+  for (const to of FORMATS) expect([to, ...lost(GEMINI, to, plain)]).toEqual([to])
 })
 
 test.each(['UNSPECIFIED', 0])("an enum of Gemini's that says nothing is no loss: %p", nothing => {

@@ -64,7 +64,7 @@ function readOfFormat(format: JsonValue): Read {
 
 /** Only text is read as an instruction. */
 function readOfInstruction(part: JsonValue): Read {
-  return asObject(part)?.['text'] !== undefined && { text: true }
+  return asObject(part)?.['text'] !== undefined && { text: true, thought: oneOf(false) }
 }
 
 const INSIDE: ReadFields = {
