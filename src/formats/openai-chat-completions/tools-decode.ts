@@ -27,7 +27,8 @@ function decodeTool(tool: JsonObject, index: number): Tool {
   if (definition !== undefined) return functionTool(definition, tool)
   const custom = asObject(tool['custom'])
   if (custom !== undefined) return customTool(custom)
-  const type = asString(tool['type']) ?? ''
+  const type = asString(tool['type'])
+  if (type === undefined) throw invalidRequest(`tools[${index}].type`, 'required')
   if (type === 'function' || type === 'custom') throw invalidRequest(`tools[${index}].${type}`, 'required')
   return hostedTool(type, tool)
 }
@@ -90,10 +91,10 @@ export function decodeToolChoice(body: JsonObject): ToolChoice | undefined {
   if (choice === undefined || choice === null) return legacyChoice(body['function_call'])
   if (typeof choice === 'string') return wordChoice(choice)
   const wire = asObject(choice) ?? {}
-  switch (wire['type']) {
+  const kind = wire['type'] ?? (wire['function'] !== undefined && 'function')
+  switch (kind) {
     case 'function':
     case 'custom': {
-      const kind = wire['type']
       const name = asString(asObject(wire[kind])?.['name'])
       if (name === undefined) throw invalidRequest(`tool_choice.${kind}.name`, 'required')
       return { type: 'tool', name, namespace: undefined, kind }
@@ -101,7 +102,7 @@ export function decodeToolChoice(body: JsonObject): ToolChoice | undefined {
     case 'allowed_tools':
       return allowedChoice(asObject(wire['allowed_tools']) ?? wire)
     default:
-      return wordChoice(asString(wire['type']) ?? '')
+      return wordChoice(asString(kind) ?? '')
   }
 }
 

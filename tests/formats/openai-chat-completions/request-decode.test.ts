@@ -41,7 +41,10 @@ describe('refuses with the field at fault', () => {
     [{ messages: [USER], temperature: 3 }, 'temperature'],
     [{ messages: [USER], max_tokens: 'many' }, 'max_tokens'],
     [{ messages: [USER], tools: [{ type: 'function' }] }, 'tools[0].function'],
+    [{ messages: [USER], tools: [{}] }, 'tools[0].type'],
     [{ messages: [USER], tool_choice: 'maybe' }, 'tool_choice'],
+    [{ messages: [USER], tool_choice: {} }, 'tool_choice'],
+    [{ messages: [USER], tool_choice: { function: {} } }, 'tool_choice.function.name'],
     [{ messages: [USER], response_format: { type: 'xml' } }, 'response_format.type'],
     [{ messages: [USER], response_format: { type: 'json_schema' } }, 'response_format.json_schema'],
     [{ messages: [USER], response_format: { type: 'json_object', schema: 'x' } }, 'response_format.schema'],
@@ -475,6 +478,7 @@ describe('tools', () => {
       { type: 'function', function: { name: 'f' } },
       { type: 'tool', name: 'f', kind: 'function' },
     ],
+    [{ function: { name: 'f' } }, { type: 'tool', name: 'f', kind: 'function' }],
     [
       { type: 'custom', custom: { name: 'f' } },
       { type: 'tool', name: 'f', kind: 'custom' },
@@ -488,5 +492,11 @@ describe('tools', () => {
     ],
   ])('tool_choice %j', (choice, expected) => {
     expect(requestOf({ tool_choice: choice }).toolChoice).toMatchObject(expected)
+  })
+
+  test('may leave out that they are functions', () => {
+    const definition = { name: 'f', parameters: { type: 'object', properties: {} } }
+    const said = requestOf({ tools: [{ type: 'function', function: definition }] })
+    expect(requestOf({ tools: [{ function: definition }] })).toEqual(said)
   })
 })

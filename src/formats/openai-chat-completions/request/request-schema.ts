@@ -51,8 +51,9 @@ const FUNCTION = open({
   strict: maybe(Type.Boolean()),
 })
 
+/** Clients of Mistral say `function` alone, and no type. */
 const TOOL = open({
-  type: Type.String(),
+  type: maybe(Type.String()),
   function: maybe(FUNCTION),
   custom: maybe(open({ name: Type.String({ minLength: 1 }), description: maybe(Type.String()) })),
 })
@@ -79,7 +80,7 @@ export const REQUEST = TypeCompiler.Compile(
     logprobs: maybe(Type.Boolean()),
     top_logprobs: maybe(Type.Integer({ minimum: 0, maximum: 20 })),
     tools: maybe(Type.Array(TOOL)),
-    tool_choice: maybe(Type.Union([Type.String(), open({ type: Type.String() })])),
+    tool_choice: maybe(Type.Union([Type.String(), open({ type: maybe(Type.String()) })])),
     parallel_tool_calls: maybe(Type.Boolean()),
     functions: maybe(Type.Array(FUNCTION)),
     function_call: maybe(Type.Union([Type.String(), open({ name: Type.String() })])),
