@@ -79,11 +79,15 @@ function plausible(retryAfterMs = 0): number | undefined {
  * A model that the key may not use or the vendor does not know, in the words of OpenAI (`model_not_found`), Anthropic
  * (`model: NAME`), Google (`models/NAME is not found`) and those that follow them.
  */
-function isAboutModel({ status, code, message }: Complaint): boolean {
+function isAboutModel({ status, code, message, param = 'model' }: Complaint): boolean {
+  if (status === 400) return (code === 'model_not_found' && param === 'model') || MODEL_UNKNOWN.test(message)
   if (status !== 403 && status !== 404) return false
   if (code === 'model_not_found' || /^model: \S+$/.test(message)) return true
   return MODEL_MISSING.some(pattern => pattern.test(message))
 }
+
+/** The 400 of xAI and of Mistral, which could be about anything else. */
+const MODEL_UNKNOWN = /^(?:model not found|invalid model): \S+$/i
 
 const MODEL_MISSING = [
   /\bmodels?\b.{0,200}\b(?:not (?:found|exist|available|supported|enabled)|no access|not have access)\b/is,
@@ -95,13 +99,12 @@ function isSpent({ code }: Complaint): boolean {
   return code === 'insufficient_quota' || code === 'billing_hard_limit_reached'
 }
 
-/** Gemini answers a bad key with 400 INVALID_ARGUMENT and the reason API_KEY_INVALID. */
-function isBadKey(complaint: Complaint): boolean {
-  return (
-    complaint.status === 400 &&
-    /api[_ ]key[_ ](invalid|not valid|expired)/i.test(`${complaint.code} ${complaint.message}`)
-  )
+/** Gemini and xAI answer a bad key with a 400; Gemini's has the reason API_KEY_INVALID. */
+function isBadKey({ status, code, message }: Complaint): boolean {
+  return status === 400 && BAD_KEY.test(`${code} ${message}`)
 }
+
+const BAD_KEY = /api[_ ]key[_ ](?:invalid|not valid|expired)|incorrect api key provided/i
 
 /** Retry-After and its kin as ms: seconds, an HTTP date, or OpenAI's `retry-after-ms`; undefined when absent. */
 export function retryAfterMs(headers: Headers, now: number): number | undefined {

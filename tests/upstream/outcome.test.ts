@@ -71,6 +71,12 @@ describe('edge 85: a refusal of our own key is no 401 of the caller, and its tex
     const fault = CODECS['gemini-generate-content'].decodeFault(400, JSON.stringify({ error }))
     expect(judge(fault)).toMatchObject({ kind: 'upstream_auth', status: 502 })
   })
+
+  test("xAI's 400 for a bad key", () => {
+    const body = { code: 'invalid-argument', error: 'Incorrect API key provided: xa***34. Ask for another.' }
+    const fault = CODECS['openai-chat-completions'].decodeFault(400, JSON.stringify(body))
+    expect(judge(fault)).toMatchObject({ kind: 'upstream_auth', status: 502, retry: 'next-channel' })
+  })
 })
 
 describe('what the caller may be told of a complaint', () => {
@@ -113,24 +119,36 @@ describe('what of a channel a complaint is about', () => {
     ['OpenAI', 404, 'model_not_found', 'The model `gpt-9` does not exist or you do not have access to it.'],
     ['OpenAI', 403, undefined, 'Project `p` does not have access to model `gpt-5.1`'],
     ['OpenAI', 403, 'model_not_found', 'no'],
+    ['OpenAI, asked for a response', 400, 'model_not_found', "The requested model 'gpt-9' does not exist."],
+    ['xAI', 400, 'invalid-argument', 'Model not found: grok-9'],
+    ['Mistral', 400, '1500', 'Invalid model: mistral-9'],
     ['Anthropic', 404, 'not_found_error', 'model: claude-9'],
     ['Google', 404, 'NOT_FOUND', 'models/gemini-9 is not found for API version v1beta, or is not supported'],
     ['a follower', 404, undefined, 'Model x-large not found'],
   ])('%s, %i, %p, %p: one model with this key; another channel may have it', (_, status, code, message) => {
     const error = judge({ ...complaint, status, code, message })
     expect(error).toMatchObject({ blames: 'model', retry: 'next-channel' })
-    expect(error.status).toBe(status === 404 ? 404 : 502)
+    expect(error.status).toBe(status === 403 ? 502 : status)
   })
 
   test.each([
     [404, 'Response resp_1 not found.'],
     [404, 'no'],
     [400, 'The model does not exist'],
+    [400, "Invalid model: expected a string, got 'a b'"],
     [403, 'Country, region, or territory not supported'],
   ])('%i, %p: no model', (status, message) => {
     const error = judge({ ...complaint, status, message })
     expect(error.blames).toBeUndefined()
     expect(error.retry).toBe(status === 403 ? 'next-channel' : 'never')
+  })
+
+  test('a model that the caller named in another field is theirs', () => {
+    const message = "The requested model 'x' does not exist."
+    const inTool = { status: 400, code: 'model_not_found', message, param: 'tools[0].model' }
+    const error = judge({ ...complaint, ...inTool })
+    expect(error).toMatchObject({ kind: 'upstream_rejected', status: 400, retry: 'never' })
+    expect(error.blames).toBeUndefined()
   })
 
   test('a key whose credit is gone is no key at its limit', () => {
