@@ -111,11 +111,13 @@ describe('edge 86: a prompt beyond the context', () => {
     expect(decodeFault(400, JSON.stringify({ error: { message } })).contextLength).toBe(true)
   })
 
-  test('is told by the code alone', () => {
-    expect(decodeFault(400, '{"error":{"message":"m","code":"context_length_exceeded"}}').contextLength).toBe(
-      true,
-    )
-  })
+  test.each([{ code: 'context_length_exceeded' }, { type: 'too_many_prompt_tokens', code: 400 }])(
+    'is told by the code alone: %j',
+    error => {
+      const body = JSON.stringify({ error: { message: 'm', ...error } })
+      expect(decodeFault(400, body).contextLength).toBe(true)
+    },
+  )
 
   test.each([
     [429, 'Request too large for gpt-4 on tokens per min (TPM): Limit 10000. maximum context length'],
