@@ -279,6 +279,20 @@ describe('messages', () => {
     expect(decodeRequest(body)).toEqual(request)
   })
 
+  test('a call that an answer wrote out empty is none', () => {
+    const made = { id: 'a', type: 'function', function: { name: 'f', arguments: '{}' } }
+    const turns = (call: JsonObject, more: JsonObject) =>
+      decodeRequest({
+        messages: [
+          USER,
+          { role: 'assistant', content: '', tool_calls: [call], ...more },
+          { role: 'tool', tool_call_id: 'a', content: '1' },
+        ],
+      }).turns
+    const empty = { function_call: { name: '', arguments: '' } }
+    expect(turns({ ...made, custom: { name: '', input: '' } }, empty)).toEqual(turns(made, {}))
+  })
+
   test.each([
     [{ reasoning_content: 't' }],
     [{ reasoning: 't' }],

@@ -414,6 +414,18 @@ describe('edge cases of this format', () => {
     expect(candidateOf(chunks).finish.reason).toBe('tool-calls')
   })
 
+  test('a call that is written out empty is none, beside text and beside another', () => {
+    const none = { function_call: { name: '', arguments: '' } }
+    expect(said([chunk({ content: '4', ...none }), finish('')])).toEqual(['text: 4'])
+    expect(candidateOf([chunk({ content: '4', ...none }), finish('stop')]).finish.reason).toBe('end')
+    const custom = { name: '', input: '' }
+    const called = { index: 0, id: 'a', type: 'function', custom, function: { name: 'f', arguments: '{}' } }
+    expect(said([chunk({ tool_calls: [called], ...none }), finish('')])).toEqual(['a f {}'])
+    const typed = { index: 0, id: 'a', type: 'custom', custom: { name: 'p', input: 'x' } }
+    const both = { ...typed, function: { name: '', arguments: '' } }
+    expect(said([chunk({ tool_calls: [both] }), finish('')])).toEqual(['a p x'])
+  })
+
   test('edge 33: the model changes between chunks; the first name and the first id that is one count', () => {
     const events = decodeChunks([
       { ...text('a'), model: 'one' },

@@ -1,4 +1,4 @@
-import { isEmpty } from '@/formats/openai-chat-completions/empty.ts'
+import { customCallIn, isEmpty } from '@/formats/openai-chat-completions/empty.ts'
 import { thoughtSignature } from '@/formats/openai-chat-completions/thought-signature.ts'
 import { joinPairs } from '@/formats/surrogates.ts'
 import { inputText } from '@/formats/tools/call-input.ts'
@@ -58,7 +58,7 @@ export class CallsReader {
 
   /** @param position where the entry stands in its delta, when that has several. */
   push(entry: JsonObject, position: number | undefined, emit: Emit): void {
-    const custom = asObject(entry['custom'])
+    const custom = customCallIn(entry)
     const body = custom ?? asObject(entry['function'])
     const name = asString(body?.['name']) ?? ''
     const call = this.#callOf(entry, name, position)

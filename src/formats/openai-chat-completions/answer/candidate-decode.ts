@@ -1,5 +1,6 @@
 import type { AnswerScope } from '@/formats/codec.ts'
 import { AudioDeltas } from '@/formats/openai/audio-deltas.ts'
+import { legacyCallIn } from '@/formats/openai-chat-completions/empty.ts'
 import { imagePart } from '@/formats/openai-chat-completions/media-decode.ts'
 import { ReasoningDetails, thinkingText } from '@/formats/openai-chat-completions/reasoning-details.ts'
 import { thoughtSignature } from '@/formats/openai-chat-completions/thought-signature.ts'
@@ -105,7 +106,7 @@ export class CandidateDecoder {
     if (delta['images'] !== undefined) this.#pushImages(asArray(delta['images']), emit)
     if (delta['audio'] !== undefined) this.#sound.push(asObject(delta['audio']), emit)
     if (delta['tool_calls'] !== undefined) this.#pushCalls(asArray(delta['tool_calls']), emit)
-    const legacy = asObject(delta['function_call'])
+    const legacy = legacyCallIn(delta)
     if (legacy !== undefined) this.#calls.push({ function: legacy }, LEGACY_POSITION, emit)
     this.#pushOthers(delta, emit)
   }

@@ -5,6 +5,7 @@ import {
   decodeTexts,
   opaquePart,
 } from '@/formats/openai-chat-completions/content-decode.ts'
+import { customCallIn, legacyCallIn } from '@/formats/openai-chat-completions/empty.ts'
 import { imagePart } from '@/formats/openai-chat-completions/media-decode.ts'
 import { returnedSignature } from '@/formats/openai-chat-completions/thought-signature.ts'
 import { inputText } from '@/formats/tools/call-input.ts'
@@ -90,7 +91,7 @@ class MessageReader {
     for (const [index, call] of asArray(message['tool_calls']).entries()) {
       parts.push(this.#call(asObject(call) ?? {}, `${path}.tool_calls[${index}]`))
     }
-    const legacy = asObject(message['function_call'])
+    const legacy = legacyCallIn(message)
     if (legacy !== undefined) {
       this.#legacyCalls += 1
       parts.push(this.#call({ id: this.#legacyId(), function: legacy }, `${path}.function_call`))
@@ -99,7 +100,7 @@ class MessageReader {
   }
 
   #call(call: JsonObject, path: string): ToolCallPart {
-    const custom = asObject(call['custom'])
+    const custom = customCallIn(call)
     const body = custom ?? asObject(call['function'])
     const callId = asString(call['id'])
     if (body === undefined) throw invalidRequest(`${path}.function`, 'required')
