@@ -468,6 +468,19 @@ test('what says nothing is no loss', () => {
   const noThought = { parts: [{ text: 'Be brief.', thought: false }] }
   const plain = { contents: [{ role: 'user', ...noThought }], systemInstruction: noThought }
   for (const to of FORMATS) expect([to, ...lost(GEMINI, to, plain)]).toEqual([to])
+  const anyTool = {
+    ...gemini(),
+    tools: [{ functionDeclarations: [{ name: 'f' }] }],
+    toolConfig: { functionCallingConfig: { mode: 'ANY', allowedFunctionNames: [] } },
+  }
+  for (const to of FORMATS) expect([to, ...lost(GEMINI, to, anyTool)]).toEqual([to])
+  const answered = {
+    messages: [
+      { role: 'user', content: 'hi' },
+      { role: 'assistant', content: 'a', prefix: false },
+    ],
+  }
+  for (const to of FORMATS) expect([to, ...lost(CHAT, to, answered)]).toEqual([to])
 })
 
 test.each(['UNSPECIFIED', 0])("an enum of Gemini's that says nothing is no loss: %p", nothing => {

@@ -93,7 +93,7 @@ function readOfChoice(config: JsonValue): ReadFields {
   const isNamed = choice === 'tool' || choice === 'allowed'
   return {
     mode: mode => isSilent(mode) || choice !== undefined,
-    allowedFunctionNames: isNamed,
+    allowedFunctionNames: names => isNamed || (Array.isArray(names) && names.length === 0),
   }
 }
 

@@ -60,6 +60,8 @@ const ANSWER: ReadFields = {
   ...SIGNED,
   refusal: true,
   audio: 'object',
+  // Clients of Mistral say of each answer that it is not the beginning of the next.
+  prefix: oneOf(false),
   images: list(object({ ...IMAGE, ...SIGNED })),
   reasoning: 'string',
   reasoning_content: true,
