@@ -6,6 +6,9 @@ const MAX_LIFE = 127
 /** As long as it takes to tell what kind of event it is, in formats that say so at its beginning. */
 const BEGINNING_BYTES = 40
 
+/** An event that is so much longer than its text could be expected to make it may hold something else: an image, a signature. */
+const MOST_GROWTH_BYTES = 64
+
 const EMPTY_LINE = Buffer.from('\n\n')
 
 /**
@@ -15,6 +18,8 @@ const EMPTY_LINE = Buffer.from('\n\n')
 export class TextSample {
   /** A hash of how it begins: the bytes themselves would be two more places that are cold when the next event comes. */
   #beginning: number | undefined
+  /** Bytes of it that were text. */
+  #textBytes = 0
   /** Bytes of it that were neither text nor padding. */
   #envelope = 0
   /** Whether it was padded, as OpenAI's events are so that their length says nothing. */
@@ -30,6 +35,7 @@ export class TextSample {
   /** Takes the event that stands there, so many bytes of which are text. */
   take(bytes: Uint8Array, start: number, end: number, textBytes: number): void {
     const padding = paddingIn(bytes, start, end)
+    this.#textBytes = textBytes
     this.#envelope = end - start - textBytes - (padding ?? 0)
     this.#isPadded = padding !== undefined
     this.#beginning = hashOfBeginning(bytes, start, end)
@@ -69,7 +75,9 @@ export class TextSample {
   #textBytesIn(bytes: Uint8Array, start: number, end: number): number | undefined {
     if (!this.#isLike(bytes, start, end)) return undefined
     const padding = this.#isPadded ? paddingIn(bytes, start, end) : 0
-    return padding === undefined ? undefined : Math.max(0, end - start - this.#envelope - padding)
+    if (padding === undefined) return undefined
+    const textBytes = Math.max(0, end - start - this.#envelope - padding)
+    return textBytes > 2 * this.#textBytes + MOST_GROWTH_BYTES ? undefined : textBytes
   }
 
   /** Whether what stands there begins as the sample did, and is as long. */

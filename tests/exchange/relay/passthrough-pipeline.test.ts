@@ -604,6 +604,47 @@ describe('what was delivered of an answer that is cut is counted by its text, re
     }
   })
 
+  // They begin as texts do, and stand among them.
+  test.each([
+    [
+      'an image',
+      'openai-chat-completions',
+      chat({ content: '', images: [{ image_url: { url: 'A'.repeat(1e6) } }] }),
+    ],
+    [
+      'sources',
+      'openai-chat-completions',
+      chat({ annotations: [{ type: 'url_citation', url_citation: { url: `https://${'a'.repeat(90)}` } }] }),
+    ],
+    [
+      'sealed thoughts',
+      'openai-chat-completions',
+      chat({ content: '', reasoning_details: [{ type: 'reasoning.encrypted', data: 'A'.repeat(2000) }] }),
+    ],
+    [
+      'a signature',
+      'anthropic-messages',
+      messages('content_block_delta', { delta: { type: 'signature_delta', signature: 'A'.repeat(2000) } }),
+    ],
+  ] as const)('and not by %s', (_, format, other) => {
+    const texts = {
+      'openai-chat-completions': words.map(content => chat({ content })),
+      'anthropic-messages': words.map(text =>
+        messages('content_block_delta', { delta: { type: 'text_delta', text } }),
+      ),
+    }
+    const events = [...HEADS[format], ...texts[format]]
+    const mixed = events.flatMap((event, index) =>
+      index > 10 && index % 10 === 0 ? [event, other] : [event],
+    )
+    expect(mixed.length).toBeGreaterThan(events.length + 5)
+    for (const eventsPerRead of [1, 8, 1000]) {
+      const { readings } = pass(format, reads(Buffer.from(mixed.join('')), eventsPerRead), false)
+      const estimated = readings.at(-1)?.estimatedOutput ?? 0
+      expect(estimated / (bytes / 4)).toBeWithin(0.95, 1.25)
+    }
+  })
+
   // Together's ids of tokens, llama.cpp's times: with a text of a token each, a few bytes more are as much again.
   test.each([
     ['ids', (index: number) => ({ token_id: 7 ** (1 + (index % 6)) })],
