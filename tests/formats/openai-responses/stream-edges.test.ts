@@ -9,6 +9,7 @@ import {
   START,
   textEvents,
 } from '#tests/formats/events.ts'
+import { FULL_REPLY } from '#tests/transcripts/conversion.ts'
 import { recording } from '#tests/transcripts/recording.ts'
 import { faultOf } from '@/formats/faults/fault.ts'
 import { openaiResponses } from '@/formats/openai-responses/codec.ts'
@@ -826,6 +827,17 @@ describe('the encoder', () => {
     const alone = encodeStream([START, ...textEvents(0, 'a\ud83d', 'b\ud83d'), END])
     expect(deltas(alone).join('')).toBe('a\ufffdb\ufffd')
     expect(finalOutput(alone)).toMatchObject([{ content: [{ text: 'a\ufffdb\ufffd' }] }])
+  })
+
+  test('replaces it in a whole answer as well, that it reads or writes', () => {
+    const content = [{ type: 'output_text', text: 'a\ud83db\ud83d' }]
+    const output = [{ type: 'message', role: 'assistant', content }]
+    const whole = openaiResponses.decodeResponse({ status: 'completed', output }, decodeContext())
+    expect(whole.candidates[0]?.parts).toMatchObject([{ text: 'a\ufffdb\ufffd' }])
+    const written = collect([START, ...textEvents(0, 'a\ud83d', 'b\ud83d'), END])
+    expect(openaiResponses.encodeResponse(written, FULL_REPLY)).toMatchObject({
+      output: [{ content: [{ text: 'a\ufffdb\ufffd' }] }],
+    })
   })
 })
 

@@ -1,11 +1,13 @@
 import type { DecodeContext, ReplyContext } from '@/formats/codec.ts'
 import { brokenAnswer, complaintIn } from '@/formats/faults/fault.ts'
 import { Collector } from '@/generation/collect.ts'
+import { compose } from '@/generation/machine.ts'
 import { replay } from '@/generation/replay.ts'
 import type { GenerationResponse } from '@/generation/response.ts'
 import type { Usage } from '@/generation/usage.ts'
 import type { JsonObject } from '@/json/json.ts'
 import { responseError } from './error.ts'
+import { PairJoiner } from './pairs.ts'
 import { EventDecoder } from './stream-decode.ts'
 import { ReplyWriter } from './stream-encode.ts'
 import { decodeUsage } from './usage.ts'
@@ -19,7 +21,10 @@ export function decodeResponse(body: JsonObject, context: DecodeContext): Genera
   if (isFault(body)) throw responseError(body)
   if (!isResponse(body)) throw complaintIn(body) ?? brokenAnswer("The upstream's answer is not a response")
   const collector = new Collector()
-  new EventDecoder(context).finish(body, collector.push.bind(collector))
+  const collect = collector.push.bind(collector)
+  const joiner = new PairJoiner()
+  new EventDecoder(context).finish(body, event => joiner.push(event, collect))
+  joiner.end(collect)
   return collector.response()
 }
 
@@ -41,8 +46,9 @@ function isResponse(body: JsonObject): boolean {
 /** Writes a whole answer: the object that ends its stream. */
 export function encodeResponse(response: GenerationResponse, context: ReplyContext): JsonObject {
   const writer = new ReplyWriter(context)
+  const stream = compose(new PairJoiner(), writer)
   const discard = () => {}
-  for (const event of replay(response)) writer.push(event, discard)
-  writer.end(discard)
+  for (const event of replay(response)) stream.push(event, discard)
+  stream.end(discard)
   return writer.response()
 }
