@@ -137,6 +137,40 @@ test("an upstream is offered the server's tools only where a choice of Responses
   expect(lowered(RESPONSES, named).body['tools']).toHaveLength(2)
 })
 
+test("a choice among a Gemini caller's functions leaves Google's search to the model, unless it forces one of them", () => {
+  const choice = (mode: string) => {
+    const { body, losses } = lower(GEMINI, RESPONSES, {
+      contents: [{ parts: [{ text: 'hi' }] }],
+      tools: [{ functionDeclarations: [{ name: 'f' }, { name: 'g' }, { name: 'h' }] }, { googleSearch: {} }],
+      toolConfig: { functionCallingConfig: { mode, allowedFunctionNames: ['f', 'g'] } },
+    })
+    expect(losses).toEqual([])
+    return body['tool_choice']
+  }
+  const named = ['f', 'g'].map(name => ({ type: 'function', name }))
+  expect(choice('VALIDATED')).toEqual({
+    type: 'allowed_tools',
+    mode: 'auto',
+    tools: [...named, { type: 'web_search' }],
+  })
+  expect(choice('ANY')).toEqual({ type: 'allowed_tools', mode: 'required', tools: named })
+})
+
+test.each([
+  ['auto', []],
+  ['required', ['tool_choice']],
+])("of a choice of nothing but the server's tools, %s, Gemini is offered those alone", (mode, lost) => {
+  const f = { type: 'function', name: 'f', parameters: { type: 'object', properties: {} } }
+  const { body, losses } = lower(RESPONSES, GEMINI, {
+    input: 'hi',
+    tools: [f, { type: 'web_search' }],
+    tool_choice: { type: 'allowed_tools', mode, tools: [{ type: 'web_search' }] },
+  })
+  expect(body).toMatchObject({ tools: [{ googleSearch: {} }] })
+  expect(body).not.toHaveProperty('toolConfig')
+  expect(losses).toEqual(lost)
+})
+
 test('signatures on calls and texts are a loss where somebody else made them', () => {
   const body = {
     contents: [

@@ -230,11 +230,16 @@ describe('tools', () => {
     cache: undefined,
   } as const
 
-  test('strict is false unless the source asked for it', () => {
+  test('strict is false unless the source asked for it; a strict tool without parameters says that there are no others', () => {
     const { body } = encode({ tools: [f, { ...f, name: 'g', strict: true }] })
     expect(body['tools']).toEqual([
       { type: 'function', name: 'f', parameters: { type: 'object', properties: {} }, strict: false },
-      { type: 'function', name: 'g', parameters: { type: 'object', properties: {} }, strict: true },
+      {
+        type: 'function',
+        name: 'g',
+        parameters: { type: 'object', properties: {}, additionalProperties: false },
+        strict: true,
+      },
     ])
   })
 

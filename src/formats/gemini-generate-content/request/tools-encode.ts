@@ -25,7 +25,7 @@ export function encodeTools(
   traits: ModelTraits,
   losses: Losses,
 ): EncodedTools {
-  const functions = tools.filter(tool => tool.type === 'function')
+  const functions = callable(tools, choice)
   const mayHost = functions.length === 0 || traits.mixedTools
   // The mode that forbids calls is for functions only.
   const offered = choice?.type === 'none' ? functions : tools
@@ -36,7 +36,8 @@ export function encodeTools(
   })
   const repeated: Repetition = { length: 0, nodes: 0 }
   const declarations = functions.map(tool => encodeDeclaration(tool, traits, losses, repeated))
-  if (tools.length > 0 && functions.length + builtIns.length === 0) refuseLostForce(choice)
+  if (tools.length > 0 && functions.length + builtIns.length === 0 && isForced(choice))
+    throw unsayable('toolChoice', 'forces a tool call, but none of the tools can be offered to this model')
   const distinct = new Map(builtIns.map(tool => [JSON.stringify(tool), tool]))
   return {
     tools: [
@@ -47,14 +48,18 @@ export function encodeTools(
   }
 }
 
+/** The functions; none where the caller leaves the model a choice of nothing but Google's own tools. */
+function callable(tools: readonly Tool[], choice: ToolChoice | undefined): FunctionTool[] {
+  const functions = tools.filter(tool => tool.type === 'function')
+  if (choice?.type !== 'allowed') return functions
+  const allowed = new Set(choice.tools.map(({ name }) => name))
+  return functions.some(({ name }) => allowed.has(name)) ? functions : []
+}
+
 /** Whoever forces a call relies on it. */
-function refuseLostForce(choice: ToolChoice | undefined): void {
-  const isForced =
-    choice?.type === 'required' ||
-    choice?.type === 'tool' ||
-    (choice?.type === 'allowed' && choice.mode === 'required')
-  if (isForced)
-    throw unsayable('toolChoice', 'forces a tool call, but none of the tools can be offered to this model')
+function isForced(choice: ToolChoice | undefined): boolean {
+  const force = choice?.type === 'allowed' ? choice.mode : choice?.type
+  return force === 'required' || force === 'tool'
 }
 
 function nameOf(tool: Tool): string {
@@ -141,7 +146,7 @@ function functionCallingConfig(
     return undefined
   }
   if (functions.length === 0) {
-    if (builtIns.length > 0 && choice.type !== 'auto') losses.add('toolChoice')
+    if (builtIns.length > 0 && isForced(choice)) losses.add('toolChoice')
     return undefined
   }
   switch (choice.type) {

@@ -103,9 +103,12 @@ function encodePrompt(
 function encodeOffer(request: GenerationRequest, losses: Losses): JsonObject {
   const tools = encodeTools(request.tools, losses)
   const choice = request.tools.length === 0 ? undefined : request.toolChoice
+  // Callers of other formats choose among functions alone; unless they force one, the server's tools stay on offer.
+  const hasForeign = request.tools.some(tool => tool.type === 'hosted' && tool.format !== FORMAT)
+  const unchosen = hasForeign ? tools.filter(tool => tool['name'] === undefined) : []
   return {
     tools: tools.length > 0 ? tools : undefined,
-    tool_choice: encodeToolChoice(choice, tools, losses),
+    tool_choice: encodeToolChoice(choice, tools, unchosen, losses),
     parallel_tool_calls: tools.length > 0 ? request.parallelToolCalls : undefined,
   }
 }

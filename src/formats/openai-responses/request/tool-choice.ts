@@ -70,10 +70,14 @@ function decodeNamed(choice: JsonObject, kind: 'function' | 'custom', tools: rea
   return { type: 'tool', name, namespace: tool.namespace, kind }
 }
 
-/** The choice as this format writes it, for an upstream that was given these tools. */
+/**
+ * The choice as this format writes it, for an upstream that was given these tools.
+ * @param unchosen those of them that a choice of several does not speak of
+ */
 export function encodeToolChoice(
   choice: ToolChoice | undefined,
   tools: readonly JsonObject[],
+  unchosen: readonly JsonObject[],
   losses: Losses,
 ): JsonValue | undefined {
   if (choice === undefined) return undefined
@@ -89,7 +93,7 @@ export function encodeToolChoice(
     case 'tool':
       return encodeNamed(choice, tools)
     case 'allowed':
-      return encodeAllowed(choice, tools, losses)
+      return encodeAllowed(choice, tools, choice.mode === 'auto' ? unchosen : [], losses)
     default:
       return choice satisfies never
   }
@@ -117,6 +121,7 @@ function encodeNamed(
 function encodeAllowed(
   choice: Extract<ToolChoice, { type: 'allowed' }>,
   tools: readonly JsonObject[],
+  unchosen: readonly JsonObject[],
   losses: Losses,
 ): JsonValue {
   const named = placesBy('name', tools)
@@ -129,7 +134,8 @@ function encodeAllowed(
     if (type === 'namespace') return [present({ type: 'function', name, namespace })]
     return [tool['name'] === undefined ? { type } : { type, name }]
   })
-  if (allowed.length > 0) return { type: 'allowed_tools', mode: choice.mode, tools: allowed }
+  const beside = unchosen.map(({ type = null }) => ({ type }))
+  if (allowed.length > 0) return { type: 'allowed_tools', mode: choice.mode, tools: [...allowed, ...beside] }
   losses.add('toolChoice')
   return choice.mode
 }

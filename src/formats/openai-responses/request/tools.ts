@@ -172,7 +172,7 @@ function encodeTool(tool: Tool, losses: Losses): JsonObject | undefined {
   switch (tool.type) {
     case 'function': {
       if (tool.cache !== undefined) losses.add('cacheMark')
-      const parameters = functionParameters(tool.parameters ?? {})
+      const parameters = functionParameters(tool.parameters ?? (tool.strict ? NO_PARAMETERS : {}))
       const strict = tool.strict === true && canBeStrict(parameters)
       if (tool.strict === true && !strict) losses.add('toolStrict')
       // Silence means true here and false in every other format.
@@ -195,6 +195,9 @@ function encodeTool(tool: Tool, losses: Losses): JsonObject | undefined {
       return tool satisfies never
   }
 }
+
+/** Of a strict tool: OpenAI wants to be told that there are no others. */
+const NO_PARAMETERS = { type: 'object', properties: {}, additionalProperties: false }
 
 function encodeHosted(tool: HostedTool, losses: Losses): JsonObject | undefined {
   if (tool.format === FORMAT) return tool.wire
