@@ -1,8 +1,7 @@
 import type { JsonValue } from '@/json/json.ts'
-import type { GenerationEvent } from './event.ts'
+import type { EventOf, GenerationEvent } from './event.ts'
 import { type Part, reasoningPart, textPart } from './part.ts'
 import type { Candidate, Finish, GenerationResponse } from './response.ts'
-import type { Usage } from './usage.ts'
 
 /** A part under construction, with the candidate it belongs to. */
 interface OpenPart {
@@ -15,7 +14,7 @@ export class Collector {
   #id: string | undefined
   #model: string | undefined
   #serviceTier: string | undefined
-  #usage: Usage | undefined
+  #usage: EventOf<'usage'> | undefined
   readonly #parts = new Map<number, OpenPart>()
   readonly #finishes = new Map<number, Finish>()
   readonly #logprobs = new Map<number, JsonValue[]>()
@@ -81,7 +80,7 @@ export class Collector {
         return
       }
       case 'usage':
-        this.#usage = event.soFar === true ? undefined : event.usage
+        this.#usage = event
         return
       case 'finish':
         this.#finishes.set(event.candidate, event.finish)
@@ -102,7 +101,9 @@ export class Collector {
       id: this.#id,
       model: this.#model,
       candidates,
-      usage: this.#usage,
+      ...(this.#usage?.soFar === true
+        ? { usage: undefined, usageSoFar: this.#usage.usage }
+        : { usage: this.#usage?.usage }),
       serviceTier: this.#serviceTier,
     }
   }

@@ -28,7 +28,9 @@ export function replay(response: GenerationResponse): GenerationEvent[] {
   for (const { index: candidate, finish } of response.candidates) {
     events.push({ type: 'finish', candidate, finish })
   }
-  if (response.usage !== undefined) events.push({ type: 'usage', usage: response.usage })
+  const { usage, usageSoFar } = response
+  if (usage !== undefined) events.push({ type: 'usage', usage })
+  else if (usageSoFar !== undefined) events.push({ type: 'usage', usage: usageSoFar, soFar: true })
   return events
 }
 

@@ -57,7 +57,9 @@ export interface GenerationResponse {
   /** The model as the upstream named it. */
   model: string | undefined
   candidates: readonly Candidate[]
-  /** Undefined when the upstream gave none. */
+  /** Undefined when the upstream gave none of the whole answer. */
   usage: Usage | undefined
+  /** What it told of that at its beginning and no more; left out where it told all or nothing. */
+  usageSoFar?: Usage
   serviceTier: string | undefined
 }

@@ -138,6 +138,36 @@ test.each([
   },
 )
 
+test.each([
+  ['Chat', '/v1/chat/completions', /"usage":{"prompt_tokens":(\d+),"completion_tokens":(\d+)/],
+  ['Responses', '/v1/responses', /"input_tokens":(\d+),"input_tokens_details":{[^}]*},"output_tokens":(\d+)/],
+  ['Messages', '/v1/messages', /"input_tokens":(\d+),(?:[^{}]|{[^{}]*})*"output_tokens":(\d+)/],
+  [
+    'Gemini',
+    '/v1beta/models/messages/echo:generateContent',
+    /"promptTokenCount":(\d+),"candidatesTokenCount":(\d+)/,
+  ],
+])(
+  'the same told as events to a caller of %s who wants it whole is counted likewise',
+  async (_, path, figures) => {
+    upstream.answer = begun
+    const messages = [{ role: 'user', content: 'hi' }]
+    const asked = {
+      messages,
+      max_tokens: 100,
+      input: 'hi',
+      contents: [{ role: 'user', parts: [{ text: 'hi' }] }],
+    }
+    const response = await gateway.post(path, { model: 'messages/echo', ...asked })
+    const text = await response.text()
+    const row = await storedOf(response)
+    expect(row['usage_source']).toBe('estimated')
+    expect(Number(row['output_text'])).toBeGreaterThan(5)
+    expect(row['input_uncached']).toBe(7n)
+    expect(figures.exec(text)?.slice(1).map(Number)).toEqual([7, Number(row['output_text'])])
+  },
+)
+
 describe('an answer that ends at a stop sequence which its upstream could not be told', () => {
   /** A stream of Responses that goes on behind the sequence, and never comes to its usage. */
   const endless = () => {

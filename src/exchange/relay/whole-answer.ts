@@ -157,7 +157,8 @@ function writeWhole(
   const raiser = conversion?.createRaiser?.()
   const raised = raiser === undefined ? response : collect(runMachine(raiser, replay(response)))
   const caller = conversion?.caller ?? codec
-  const isCounted = raised.usage === undefined && caller.alwaysTellsUsage
+  const isTold = caller.alwaysTellsUsage || raised.usageSoFar !== undefined
+  const isCounted = isTold && raised.usage === undefined
   const shown = isCounted ? { ...raised, usage: count(raised) } : raised
   const body = caller.encodeResponse(shown, preparation.reply())
   return { body: JSON.stringify(body), told: raised, untold: untoldOf(raised, caller) }
