@@ -66,6 +66,7 @@ const FORMAT_ROWS: readonly (readonly string[])[] = [
   ['unsaid.ts'],
   ['object-schema.ts', 'output-format.ts'],
   [
+    'answer-numbers.ts',
     'block-queue.ts',
     'effort.ts',
     'extensions.ts',

@@ -24,11 +24,12 @@ type AdmittedPrompt = Omit<
 
 /** Says how attempts are made of an admitted prompt: on which routes, in which order, with which request. */
 export function converse(admitted: AdmittedPrompt, chain: ResponseChain | undefined): Conversation {
-  const { gateway, record, prompt, model, strict } = admitted
+  const { gateway, record, prompt, model, reservation, strict } = admitted
   const options = {
     requestId: record.id,
     now: record.startedAt,
     newId: gateway.newCallId,
+    answers: reservation.bill.quote.answers,
     strict,
     goesOn: chain?.previousId !== undefined,
   }

@@ -252,6 +252,8 @@ export interface DecodeContext {
   vendor: string
   /** Makes ids for calls that the upstream gave none. Deterministic in tests. */
   newId: () => string
+  /** How many answers were asked for; left out: it is not known. */
+  answers?: number
   /**
    * True where the answer passes and the decoder listens on the side: it is not shown every event, so that it does not
    * know what the answer says in full.

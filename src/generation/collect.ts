@@ -94,8 +94,9 @@ export class Collector {
   }
 
   response(): GenerationResponse {
-    const indexes = new Set([0, ...this.#finishes.keys()])
+    const indexes = new Set(this.#finishes.keys())
     for (const open of this.#parts.values()) indexes.add(open.candidate)
+    if (indexes.size === 0) indexes.add(0)
     const candidates = [...indexes].sort((a, b) => a - b).map(index => this.#candidate(index))
     return {
       id: this.#id,

@@ -47,6 +47,8 @@ export interface PrepareOptions {
   requestId: string
   now: number
   newId: () => string
+  /** How many answers are asked for. */
+  answers: number
   /** True: a loss is a 400. */
   strict: boolean
   /** True: the conversation before was kept here, and the caller has no say in which thoughts it brings back. */
@@ -139,7 +141,7 @@ function commonOf(prompt: Prompt, { channel }: Route, options: PrepareOptions) {
   return {
     requestId: options.requestId,
     codec: CODECS[channel.format],
-    decodeContext: { vendor: channel.vendor, newId: options.newId },
+    decodeContext: { vendor: channel.vendor, newId: options.newId, answers: options.answers },
     reply: () => replyContext(prompt, options),
   }
 }

@@ -5,7 +5,14 @@ import { prepare } from '@/exchange/attempt/preparation.ts'
 import type { ConversationSurface } from '@/generation/surface.ts'
 import type { JsonObject } from '@/json/json.ts'
 
-const OPTIONS = { requestId: 'request', now: 0, newId: () => 'id', strict: false, goesOn: false }
+const OPTIONS = {
+  answers: 1,
+  requestId: 'request',
+  now: 0,
+  newId: () => 'id',
+  strict: false,
+  goesOn: false,
+}
 
 function promptOf(surface: ConversationSurface, json: JsonObject): Prompt {
   const body = { bytes: Buffer.from(JSON.stringify(json)), json }

@@ -35,7 +35,13 @@ const SURFACES = {
 type Surface = keyof typeof SURFACES
 const surfaces = Object.keys(SURFACES) as Surface[]
 
-function open(surface: Surface, signal?: AbortSignal, model = `${surface}/echo`): Promise<Response> {
+function open(
+  surface: Surface,
+  signal?: AbortSignal,
+  model = `${surface}/echo`,
+  answers = 1,
+): Promise<Response> {
+  const several = surface === 'chat' ? { n: answers } : { generationConfig: { candidateCount: answers } }
   return gateway.post(
     SURFACES[surface].path.replace('MODEL', model),
     {
@@ -45,6 +51,7 @@ function open(surface: Surface, signal?: AbortSignal, model = `${surface}/echo`)
       messages: [{ role: 'user', content: 'hi' }],
       input: 'hi',
       contents: [{ parts: [{ text: 'hi' }] }],
+      ...(answers > 1 && several),
     },
     { signal },
   )
@@ -416,6 +423,71 @@ describe('an upstream that says why its answer ends, but not that it has', () =>
     fed.close()
     expect(await stream.toEnd()).toBe('clean')
     expect(stream.text).toContain('"output_tokens":2')
+  })
+})
+
+describe('an upstream of which two choices were asked for, and one has come to its end', () => {
+  const choice = (index: number, delta: object, finish: string | null = null) =>
+    `data: ${JSON.stringify({ choices: [{ index, delta, finish_reason: finish }] })}\n\n`
+  const FIRST = choice(0, { role: 'assistant', content: 'one' }) + choice(0, {}, 'stop')
+  const SECOND = choice(1, { role: 'assistant', content: 'two' }) + choice(1, {}, 'stop')
+
+  async function openBoth(caller: 'chat' | 'gemini') {
+    const fed = fedStream()
+    upstream.answer = () => eventStream(fed.stream)
+    fed.write(FIRST)
+    const stream = reading(await open(caller, undefined, 'chat/echo', 2))
+    await stream.until('on')
+    return { fed, stream }
+  }
+
+  test.each(['chat', 'gemini'] as const)(
+    'may take its time for the other, as long as it says so (for %s)',
+    async caller => {
+      const { fed, stream } = await openBoth(caller)
+      const aborted = upstream.aborted
+      for (let waited = 0; waited < 300_000; waited += 10_000) {
+        fed.write(': working\n\n')
+        for (let turns = 0; turns < 20; turns += 1) await new Promise(resolve => setImmediate(resolve))
+        clock.advance(10_000)
+      }
+      expect(upstream.aborted).toBe(aborted)
+      fed.write(`${SECOND}data: [DONE]\n\n`)
+      fed.close()
+      expect(await stream.toEnd()).toBe('clean')
+      expect(stream.text).toContain('"index":1')
+      await until(async () => (await gateway.lastExchange())['end_state'] === 'complete')
+    },
+  )
+
+  test.each([
+    ['chat', 'closes', 'upstream_cut'],
+    ['chat', 'says nothing', 'stalled'],
+    ['gemini', 'closes', 'upstream_cut'],
+    ['gemini', 'says nothing', 'stalled'],
+  ] as const)('has been cut where it then, for %s, %s', async (caller, how, endState) => {
+    const { fed, stream } = await openBoth(caller)
+    if (how === 'closes') fed.close()
+    else clock.advance(120_000)
+    await stream.toEnd()
+    expect(stream.text).toContain('"error":{')
+    expect(stream.text).not.toContain('[DONE]')
+    await until(async () => (await gateway.lastExchange())['end_state'] === endState)
+  })
+
+  test.each([
+    ['its mark', 'data: [DONE]\n\n'],
+    [
+      'the usage that comes last',
+      'data: {"choices":[],"usage":{"prompt_tokens":3,"completion_tokens":2}}\n\n',
+    ],
+  ])('has given no more than that where it says so by %s', async (_, end) => {
+    const { fed, stream } = await openBoth('chat')
+    fed.write(end)
+    fed.close()
+    expect(await stream.toEnd()).toBe('clean')
+    expect(stream.text).toEndWith('data: [DONE]\n\n')
+    await until(async () => (await gateway.lastExchange())['end_state'] === 'complete')
   })
 })
 

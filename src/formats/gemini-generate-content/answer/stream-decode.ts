@@ -1,4 +1,5 @@
 import type { GatewayError } from '@/errors/gateway-error.ts'
+import { answerNumbers } from '@/formats/answer-numbers.ts'
 import type { AnswerScope, DecodeContext } from '@/formats/codec.ts'
 import { complaintIn, cutAnswer, errorInAnswer, unreadableEvent } from '@/formats/faults/fault.ts'
 import { DATA_KEYS } from '@/formats/gemini-generate-content/wire.ts'
@@ -45,6 +46,7 @@ export function createStreamDecoder(context: DecodeContext): StreamDecoder {
 /** Reads the chunks of an answer, whose parts are increments. One answer, whole or streamed. */
 export class GeminiDecoder implements StreamDecoder, PlainReader {
   readonly #scope: AnswerScope
+  readonly #numberOf: (index: number) => number
   readonly #candidates = new Map<number, CandidateDecoder>()
   /** The last chunk, until its shape was asked for, and the candidate that it was about. */
   #chunk: JsonObject | undefined
@@ -57,8 +59,9 @@ export class GeminiDecoder implements StreamDecoder, PlainReader {
   #usage: Usage | undefined
   #servedTier: string | undefined
 
-  constructor(context: DecodeContext) {
-    this.#scope = { vendor: context.vendor, newId: context.newId, nextBlock: () => this.#blocks++ }
+  constructor({ vendor, newId, answers }: DecodeContext) {
+    this.#scope = { vendor, newId, nextBlock: () => this.#blocks++ }
+    this.#numberOf = answerNumbers(answers)
   }
 
   get plain(): PlainReader {
@@ -159,7 +162,7 @@ export class GeminiDecoder implements StreamDecoder, PlainReader {
   #decoderOf(index: number): CandidateDecoder {
     const known = this.#candidates.get(index)
     if (known !== undefined) return known
-    const decoder = new CandidateDecoder(index, this.#scope)
+    const decoder = new CandidateDecoder(this.#numberOf(index), this.#scope)
     this.#candidates.set(index, decoder)
     return decoder
   }

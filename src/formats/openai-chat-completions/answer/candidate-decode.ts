@@ -18,7 +18,7 @@ import { decodeFinish } from './finish.ts'
  * tool calls stay open until the finish, since their deltas may interleave.
  */
 export class CandidateDecoder {
-  readonly #index: number
+  readonly index: number
   readonly #scope: AnswerScope
   readonly #calls: CallsReader
   readonly #details = new ReasoningDetails()
@@ -42,7 +42,7 @@ export class CandidateDecoder {
   #finish: JsonObject | undefined
 
   constructor(index: number, scope: AnswerScope) {
-    this.#index = index
+    this.index = index
     this.#scope = scope
     this.#calls = new CallsReader({
       candidate: index,
@@ -145,7 +145,7 @@ export class CandidateDecoder {
     this.#citeEarly(this.#text ?? 0, emit)
     this.#endBlocks(emit)
     const finish = decodeFinish(this.#finish, { calls: this.#calls.any, refused: this.#hasRefused })
-    emit({ type: 'finish', candidate: this.#index, finish })
+    emit({ type: 'finish', candidate: this.index, finish })
   }
 
   #citeEarly(block: number, emit: Emit): void {
@@ -208,7 +208,7 @@ export class CandidateDecoder {
   /** What only a vendor of this format has (Mistral's references, OpenRouter's files). It ends no text. */
   #pushOpaque(name: string, value: JsonValue, emit: Emit): void {
     const part: OpaquePart = { type: 'opaque', format: FORMAT, name, value }
-    emit({ type: 'opaque', block: this.#scope.nextBlock(), candidate: this.#index, part })
+    emit({ type: 'opaque', block: this.#scope.nextBlock(), candidate: this.index, part })
   }
 
   #pushDetails(entries: readonly JsonValue[], emit: Emit): void {
@@ -241,7 +241,7 @@ export class CandidateDecoder {
 
   #emitMedia(media: MediaPart, emit: Emit): void {
     this.#close(emit)
-    emit({ type: 'media', block: this.#scope.nextBlock(), candidate: this.#index, media })
+    emit({ type: 'media', block: this.#scope.nextBlock(), candidate: this.index, media })
   }
 
   #write(kind: 'text' | 'refusal' | 'reasoning', piece: string, emit: Emit): void {
@@ -264,7 +264,7 @@ export class CandidateDecoder {
   #begin(kind: 'text' | 'refusal' | 'reasoning', emit: Emit): void {
     this.#close(emit)
     const block = this.#scope.nextBlock()
-    const candidate = this.#index
+    const candidate = this.index
     this.#open = kind
     this.#block = block
     if (kind === 'text') {

@@ -1,4 +1,5 @@
 import type { GatewayError } from '@/errors/gateway-error.ts'
+import { answerNumbers } from '@/formats/answer-numbers.ts'
 import type { AnswerScope, DecodeContext } from '@/formats/codec.ts'
 import { complaintIn, cutAnswer, errorInAnswer, unreadableEvent } from '@/formats/faults/fault.ts'
 import { isEmpty } from '@/formats/openai-chat-completions/empty.ts'
@@ -148,6 +149,9 @@ class ChunkDecoder implements StreamDecoder, PlainReader {
 export class AnswerDecoder {
   readonly #candidates = new Map<number, CandidateDecoder>()
   readonly #scope: AnswerScope
+  /** How many choices were asked for. */
+  readonly #asked: number
+  readonly #numberOf: (index: number) => number
   /** The error in which one of its choices ended. */
   broken: GatewayError | undefined
   /** The one to whose call plain events give input. */
@@ -162,20 +166,23 @@ export class AnswerDecoder {
   /** The last chunk that names sources beside its choices, as some vendors do with every one. */
   #sourced: JsonObject | undefined
 
-  constructor(context: DecodeContext) {
-    this.#scope = {
-      vendor: context.vendor,
-      newId: context.newId,
-      nextBlock: () => this.#blocks++,
-    }
+  constructor({ vendor, newId, answers }: DecodeContext) {
+    this.#scope = { vendor, newId, nextBlock: () => this.#blocks++ }
+    this.#asked = answers ?? 1
+    this.#numberOf = answerNumbers(answers)
   }
 
   get hasBegun(): boolean {
     return this.#candidates.size > 0
   }
 
+  /**
+   * All choices said why they end. One that was asked for and has not begun may still come, but not behind the usage that
+   * comes last; an upstream that gives fewer than were asked for says `[DONE]`.
+   */
   get isFinished(): boolean {
-    if (this.#candidates.size === 0) return false
+    const mayMoreCome = this.#candidates.size < this.#asked && !this.#hasLastUsage
+    if (this.#candidates.size === 0 || mayMoreCome) return false
     for (const candidate of this.#candidates.values()) if (!candidate.isFinished) return false
     return true
   }
@@ -286,13 +293,13 @@ export class AnswerDecoder {
     let candidate = this.#candidates.get(index)
     const isNew = candidate === undefined
     if (candidate === undefined) {
-      candidate = new CandidateDecoder(index, this.#scope)
+      candidate = new CandidateDecoder(this.#numberOf(index), this.#scope)
       this.#candidates.set(index, candidate)
     }
     // A vendor that answers whole in one event writes a message where others write a delta.
     const delta = asObject(choice[field]) ?? (isNew ? asObject(choice['message']) : undefined)
     if (delta !== undefined) candidate.push(delta, emit)
-    this.#pushLogprobs(choice, index, emit)
+    this.#pushLogprobs(choice, candidate.index, emit)
     this.#count(chunk, asObject(choice['usage']), emit)
     const { finish_reason: reason, error } = choice
     if (error !== undefined || typeof reason === 'string') this.broken ??= decodeBreak(choice)
