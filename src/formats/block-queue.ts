@@ -1,7 +1,6 @@
-import { type Emit, type GenerationEvent, withhold } from '@/generation/event.ts'
+import { type BlockEvent, type Emit, type GenerationEvent, withhold } from '@/generation/event.ts'
 import type { StreamMachine } from '@/generation/machine.ts'
 
-type BlockEvent = Extract<GenerationEvent, { block: number }>
 /** What begins a block that goes on until its end is told, or is all of one. */
 type Beginning = Extract<BlockEvent, { candidate: number }>['type']
 

@@ -62,6 +62,9 @@ export type GenerationEvent =
 /** The events of some types. */
 export type EventOf<Type extends GenerationEvent['type']> = Extract<GenerationEvent, { type: Type }>
 
+/** What belongs to one part of the answer. */
+export type BlockEvent = Extract<GenerationEvent, { block: number }>
+
 /** Takes what comes next of an answer. */
 export type Emit = (event: GenerationEvent) => void
 

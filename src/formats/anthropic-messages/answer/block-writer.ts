@@ -10,13 +10,10 @@ import { mediaWords } from '@/formats/media/media-words.ts'
 import { NO_NOTE, type PlainWriter } from '@/formats/plain/plain-text.ts'
 import { fitCallId } from '@/formats/tools/call-id.ts'
 import { inputObject, wrappedInput } from '@/formats/tools/call-input.ts'
-import type { EmitText, GenerationEvent } from '@/generation/event.ts'
+import type { BlockEvent, EmitText, EventOf } from '@/generation/event.ts'
 import type { Signature, ToolCallKind } from '@/generation/part.ts'
 import { isJsonObject, type JsonObject } from '@/json/json.ts'
 import type { Written } from './finish.ts'
-
-/** The events that belong to one block. */
-export type BlockEvent = Extract<GenerationEvent, { block: number }>
 
 /**
  * The block being written. `shown`: its content_block_start is out. Text and thoughts wait for their first words (`held`
@@ -194,7 +191,7 @@ export class BlockWriter {
     this.#stop(emit)
   }
 
-  #startTool(event: Extract<BlockEvent, { type: 'tool-input-start' }>): void {
+  #startTool(event: EventOf<'tool-input-start'>): void {
     this.written.toolUse = true
     const id = fitCallId(event.callId)
     const start = JSON.stringify({ type: 'tool_use', id, name: event.name, input: {}, ...DIRECT_CALLER })
