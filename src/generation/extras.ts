@@ -1,7 +1,5 @@
 /** What an exchange used beside tokens. Stored with its result, so that its receipt can be made for good. */
 export interface Extras {
-  /** How often the rate per request applies; 1 unless said. 0 for a part of a request that is priced on its own. */
-  requests?: number
   /** How many images were made, by size. */
   images?: Readonly<Record<string, number>>
   /** Seconds of video made. */

@@ -42,7 +42,6 @@ const OTHER_RATES = {
 
 /** What an exchange `x` with extras used beside tokens, by the rates `p`. */
 const EXTRAS = {
-  requests: "coalesce((x.extras->>'requests')::numeric, 1) * p.per_request",
   videoSeconds: "coalesce((x.extras->>'videoSeconds')::numeric, 0) * p.per_video_second",
   audioSeconds: "coalesce((x.extras->>'audioSeconds')::numeric, 0) * p.per_audio_second",
   characters: "coalesce((x.extras->>'characters')::numeric, 0) * p.per_character",
@@ -101,7 +100,7 @@ export const PRICED = `with declared as (
     select x.id, x.account_id, x.price_version, x.service_tier, x.cost_pico,
       case when greatest(${Object.values(TOKENS).map(({ column }) => `x.${column}`)}) < 1 << 30 and p.dearest < 1 << 29
         then (${tokensTimesRates('bigint')})::numeric else ${tokensTimesRates('numeric')} end
-      + case when x.extras is null then p.per_request else ${Object.values(EXTRAS).join(' + ')} end as due_pico
+      + p.per_request + case when x.extras is null then 0 else ${Object.values(EXTRAS).join(' + ')} end as due_pico
     from exchange x join audited a on a.account_id = x.account_id
     left join rated p on p.version = x.price_version and p.service_tier = coalesce(x.service_tier, '')
       and (not p.is_tiered or ${PROMPT} > p.above and (p.below is null or ${PROMPT} <= p.below))

@@ -62,11 +62,10 @@ export function roundUp(pico: bigint): bigint {
 
 /** What the rates per request, image, second and character add to the tokens. */
 export function extraLines(rates: Rates, extras: Extras): CostLine[] {
-  const { requests, images, videoSeconds, audioSeconds, characters, ...rest } = extras
+  const { images, videoSeconds, audioSeconds, characters, ...rest } = extras
   rest satisfies Record<string, never>
   const lines: CostLine[] = []
-  const times = count(requests ?? 1, 'requests')
-  if (rates.perRequest !== undefined) lines.push(line('per_request', times, rates.perRequest))
+  if (rates.perRequest !== undefined) lines.push(line('per_request', 1n, rates.perRequest))
   if (images !== undefined) {
     for (const [size, made] of Object.entries(images)) {
       const quantity = count(made, `images["${size}"]`)

@@ -18,7 +18,6 @@ const count = fc.nat({ max: 5_000 })
 const anyExtras: fc.Arbitrary<Extras | undefined> = fc.option(
   fc.record(
     {
-      requests: fc.nat({ max: 3 }),
       images: fc.dictionary(fc.constantFrom('1024x1024', '1536x1024', 'auto', '8x8'), fc.nat({ max: 9 }), {
         noNullPrototype: true,
       }),

@@ -32,12 +32,12 @@ const RATES = readPrices({
 })
 
 test('takes every token to be of the dearest kind', () => {
-  expect(boundOf({ inputTokens: 10, outputTokens: 2, requests: 0 }, RATES)).toBe(60_000_000n + 40_000_000n)
+  expect(boundOf({ inputTokens: 10, outputTokens: 2 }, RATES)).toBe(60_000_000n + 40_000_000n + 1_000_000n)
 })
 
 test('leaves out kinds that the request cannot use', () => {
-  const ceiling = { inputTokens: 10, outputTokens: 2, requests: 0 }
-  expect(boundOf({ ...ceiling, without: ['cache_write_1h', 'reasoning'] }, RATES)).toBe(60_000_000n)
+  const ceiling = { inputTokens: 10, outputTokens: 2 }
+  expect(boundOf({ ...ceiling, without: ['cache_write_1h', 'reasoning'] }, RATES)).toBe(61_000_000n)
 })
 
 describe('kinds that are not dearer', () => {
@@ -87,7 +87,7 @@ describe('kinds that are not dearer', () => {
 })
 
 test('a cheaper tier does not lower it: the prompt may turn out shorter', () => {
-  expect(boundOf({ inputTokens: 101, outputTokens: 0, requests: 0 }, RATES)).toBe(606_000_000n)
+  expect(boundOf({ inputTokens: 101, outputTokens: 0 }, RATES)).toBe(607_000_000n)
 })
 
 test('a prompt as long as the threshold of a tier is not in it, neither for its bound nor for what pays for it', () => {

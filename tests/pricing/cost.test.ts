@@ -9,15 +9,13 @@ import { anyRates, anyUsage, ratesOf, sumOf, usageOf } from './samples.ts'
 const MANY = { numRuns: 100_000 }
 const SOME = { numRuns: 5_000 }
 
-const NO_REQUEST = { requests: 0 }
-
 describe('the laws of a cost', () => {
   test('it is additive before rounding, while the tier stays the same', () => {
     fc.assert(
       fc.property(anyUsage, anyUsage, anyRates, (one, other, { tokens }) => {
         const rates = ratesOf(tokens)
-        const together = costOf(sumOf(one, other), rates, NO_REQUEST).pico
-        return together === costOf(one, rates, NO_REQUEST).pico + costOf(other, rates, NO_REQUEST).pico
+        const together = costOf(sumOf(one, other), rates).pico
+        return together === costOf(one, rates).pico + costOf(other, rates).pico
       }),
       SOME,
     )
@@ -51,7 +49,7 @@ describe('the laws of a cost', () => {
   test('every token is on exactly one line: uncached, read and written sum to the prompt', () => {
     fc.assert(
       fc.property(anyUsage, anyRates, (usage, rates) => {
-        const quantities = costOf(usage, rates, NO_REQUEST).lines.map(line => line.quantity)
+        const quantities = costOf(usage, { ...rates, perRequest: undefined }).lines.map(line => line.quantity)
         const { serverTools: _, ...buckets } = usage
         const tokens = Object.values(buckets).reduce((sum, tokens) => sum + tokens, 0)
         return quantities.reduce((sum, quantity) => sum + quantity, 0n) === BigInt(tokens)
@@ -93,7 +91,7 @@ describe('what a bucket costs', () => {
   }
 
   function ratesByBucket(prices: Parameters<typeof readPrices>[0]) {
-    const { lines } = costOf(ONE_OF_EACH, readPrices(prices), NO_REQUEST)
+    const { lines } = costOf(ONE_OF_EACH, readPrices(prices))
     return Object.fromEntries(lines.map(({ bucket, rate }) => [bucket, Number(rate)]))
   }
 
@@ -137,7 +135,7 @@ describe('what a bucket costs', () => {
   })
 
   test('is shown at 0 where nobody priced it', () => {
-    expect(costOf(usageOf({ outputText: 7 }), readPrices({ input: '1' }), NO_REQUEST).lines).toEqual([
+    expect(costOf(usageOf({ outputText: 7 }), readPrices({ input: '1' })).lines).toEqual([
       { bucket: 'output', quantity: 7n, rate: 0n, pico: 0n },
     ])
   })
@@ -154,7 +152,7 @@ describe('tiers', () => {
     ],
   })
   const costAt = (usage: Partial<Usage>) =>
-    Object.fromEntries(costOf(usageOf(usage), rates, NO_REQUEST).lines.map(line => [line.bucket, line.rate]))
+    Object.fromEntries(costOf(usageOf(usage), rates).lines.map(line => [line.bucket, line.rate]))
 
   test.each<[string, Partial<Usage>, Record<string, bigint>]>([
     [
@@ -199,9 +197,8 @@ describe('requests, images and seconds', () => {
     per_video_second: '0.1',
   })
 
-  test('are charged beside the tokens, one request unless said otherwise', () => {
+  test('are charged beside the tokens, and the request once', () => {
     expect(costOf(NO_USAGE, rates).pico).toBe(2_000_000_000n)
-    expect(costOf(NO_USAGE, rates, { requests: 0 })).toEqual({ pico: 0n, lines: [] })
     expect(costOf(NO_USAGE, rates, { images: { '1024x1024': 2 }, videoSeconds: 8 })).toEqual({
       pico: 882_000_000_000n,
       lines: [
@@ -241,7 +238,7 @@ describe('requests, images and seconds', () => {
   test('a size without a price costs the default, else the dearest size', () => {
     const withDefault = readPrices({ per_image: { '1024x1024': '0.04', default: '0.01' } })
     expect(costOf(NO_USAGE, withDefault, { images: { odd: 1 } }).pico).toBe(10_000_000_000n)
-    expect(costOf(NO_USAGE, rates, { requests: 0, images: { odd: 1 } }).pico).toBe(60_000_000_000n)
+    expect(costOf(NO_USAGE, rates, { images: { odd: 1 } }).pico).toBe(2_000_000_000n + 60_000_000_000n)
   })
 })
 
@@ -249,7 +246,6 @@ describe('counts that count nothing are refused', () => {
   test.each([-1, 0.5, Number.NaN, Number.POSITIVE_INFINITY, 2 ** 53])('%p', value => {
     const rates = readPrices({ input: '1' })
     expect(() => costOf(usageOf({ cacheRead: value }), rates)).toThrow('cacheRead must be a whole number')
-    expect(() => costOf(NO_USAGE, rates, { requests: value })).toThrow(RangeError)
     expect(() => costOf(NO_USAGE, rates, { images: { odd: value } })).toThrow('images["odd"]')
     expect(() => costOf(NO_USAGE, rates, { videoSeconds: value })).toThrow(RangeError)
     expect(() => costOf(NO_USAGE, rates, { audioSeconds: value })).toThrow(RangeError)

@@ -339,12 +339,16 @@ test('what the ledger says an account has after a charge decides whether its nex
 test('the same tokens cost anew where what was used beside them is more, or another tier served them', async () => {
   const rates = ratesOf(
     { input: 1000n },
-    { perRequest: 5000n, serviceTiers: new Map([['flex', { tokens: { input: 500n }, tiers: [] }]]) },
+    {
+      perRequest: 5000n,
+      perCharacter: 5000n,
+      serviceTiers: new Map([['flex', { tokens: { input: 500n }, tiers: [] }]]),
+    },
   )
   const { bill } = await openBill({ rates })
   const used = { usage: { ...NO_USAGE, inputUncached: 2 }, source: 'reported' } as const
   expect(bill.charge(used).nano).toBe(7n)
-  expect(bill.charge({ ...used, extras: { requests: 3 } }).nano).toBe(17n)
+  expect(bill.charge({ ...used, extras: { characters: 2 } }).nano).toBe(17n)
   expect(bill.charge({ ...used, serviceTier: 'flex' }).nano).toBe(6n)
   expect(bill.charge(used).nano).toBe(7n)
 })
