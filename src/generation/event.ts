@@ -7,8 +7,9 @@ import type { Usage } from './usage.ts'
 /**
  * One step of a streamed answer. `block` numbers the answer's parts in the order in which they began, over all
  * candidates, from 0; a block's events may interleave with those of other blocks (parallel tool calls do).
- * Lawful order: `start` first (another one later knows more, as a tier told at the end, and replaces it); each block start, deltas, end; `finish` of each candidate after all of its blocks
- * ended; `usage` at any time (cumulative: a later one replaces an earlier); after `error` nothing follows.
+ * Lawful order: `start` first (another one later knows more, as a tier told at the end, and replaces it); each block
+ * start, deltas, end; `finish` of each candidate after all of its blocks ended; `usage` at any time (cumulative: a later
+ * one replaces an earlier); after `error` nothing follows.
  */
 export type GenerationEvent =
   | { type: 'start'; id: string | undefined; model: string | undefined; serviceTier: string | undefined }

@@ -12,7 +12,8 @@ import {
 
 /**
  * The items of a list as they are spelled: the list is the value of `key` in the document's object.
- * @param raw valid JSON in UTF-8; undefined if there is no such list in it. Of duplicate keys the last one counts, as for JSON.parse.
+ * @param raw valid JSON in UTF-8. Of duplicate keys the last one counts, as for JSON.parse.
+ * @returns undefined if there is no such list in it
  */
 export function sliceItems(raw: Uint8Array, key: string): string[] | undefined {
   const bytes = Buffer.from(raw.buffer, raw.byteOffset, raw.byteLength)

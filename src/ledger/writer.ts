@@ -202,7 +202,7 @@ export class BatchWriter<Item, Result> {
       this.#pauseMs = 0
       for (const [index, entry] of batch.entries()) this.#answer(entry, results[index])
     } catch (error) {
-      if (isTheDatas(error)) await this.#bisect(batch, error)
+      if (areRowsAtFault(error)) await this.#bisect(batch, error)
       else this.#fail(error)
     }
   }
@@ -256,9 +256,10 @@ export class BatchWriter<Item, Result> {
 /**
  * Whether the rows are at fault, so that trying again would fail again: values, constraints, what a trigger raises, a page
  * that cannot be read. Everything else (the connection, a lock, a timeout, a server that starts or is read-only, a schema
- * that is being migrated) is tried again until somebody's patience ends. So is a hold that another connection opened meanwhile: the next try finds it.
+ * that is being migrated) is tried again until somebody's patience ends. So is a hold that another connection opened
+ * meanwhile: the next try finds it.
  */
-function isTheDatas(error: unknown): boolean {
+function areRowsAtFault(error: unknown): boolean {
   const sql = sqlErrorOf(error)
   if (sql === undefined || (sql.code === UNIQUE_VIOLATION && sql.constraint === 'hold_pkey')) return false
   return /^(2[123]|44|54|P0|TG|XX00[12])/.test(sql.code) && sql.code !== OWNER_GONE

@@ -93,7 +93,7 @@ export async function printStatement(console: Console, accountId: number, month:
     database.orm
       .select()
       .from(entry)
-      .where(and(isOf(accountId, found), ne(entry.kind, 'usage')))
+      .where(and(entriesOf(accountId, found), ne(entry.kind, 'usage')))
       .orderBy(asc(entry.seq)),
     loadDefaults(database),
   ])
@@ -146,7 +146,7 @@ function timesOf({ month }: Month): { from: Date; to: Date } {
 }
 
 /** The numbers find the entries, and the times tell those of the month from others between them. */
-function isOf(accountId: number, month: Month): SQL | undefined {
+function entriesOf(accountId: number, month: Month): SQL | undefined {
   const { firstSeq, lastSeq } = month
   const { from, to } = timesOf(month)
   return and(
@@ -158,8 +158,8 @@ function isOf(accountId: number, month: Month): SQL | undefined {
 }
 
 /**
- * What requests were charged for in that time, by model and service tier, the dearest first. By the entries and not by when requests
- * began: one that ran over the end of a month is in the month that paid for it.
+ * What requests were charged for in that time, by model and service tier, the dearest first. By the entries and not by
+ * when requests began: one that ran over the end of a month is in the month that paid for it.
  */
 async function readUsageByModel({ sql }: Database, accountId: number, month: Month) {
   const { firstSeq, lastSeq } = month
@@ -196,7 +196,7 @@ async function* csvParts(rows: Rows, accountId: number, month: Month | undefined
     const part: StoredEntry[] = await rows
       .select()
       .from(entry)
-      .where(and(isOf(accountId, month), gt(entry.seq, after)))
+      .where(and(entriesOf(accountId, month), gt(entry.seq, after)))
       .orderBy(asc(entry.seq))
       .limit(PART)
     yield part.map(row => {

@@ -12,8 +12,8 @@ import { arrivalOf, type BodyTerms, inRoom, piecesOf, tooLarge } from './body-ar
 
 /**
  * Reads a body of any kind and decodes it.
- * @throws GatewayError `body_too_large`, `body_stalled`, `unsupported_encoding`, `overloaded`, `invalid_request` for what cannot be
- * decoded
+ * @throws GatewayError `body_too_large`, `body_stalled`, `unsupported_encoding`, `overloaded`, and `invalid_request` for
+ * what cannot be decoded
  */
 export function readBytes(request: Request, terms: BodyTerms): Promise<Uint8Array> {
   const read = takeRead(request)

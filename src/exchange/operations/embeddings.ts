@@ -35,18 +35,18 @@ export function embeddingOperation(call: EmbeddingCall): WholeOperation {
     price: { work: 'embedding', ceiling: { inputTokens: withMargin(estimate), outputTokens: 0 } },
     objection: route => objectionOf(call, route),
     prepare: route =>
-      isOwn(call, route) ? passOn(call, route, estimate) : writeForeign(call, route, estimate),
+      takesOwnWords(call, route) ? passOn(call, route, estimate) : writeForeign(call, route, estimate),
   }
 }
 
 /** Whether an upstream takes the caller's own words. */
-function isOwn({ action }: EmbeddingCall, { channel }: Route): boolean {
+function takesOwnWords({ action }: EmbeddingCall, { channel }: Route): boolean {
   return (dialectOf(channel.format) === 'gemini') === (action !== undefined)
 }
 
 function objectionOf(call: EmbeddingCall, route: Route): GatewayError | undefined {
   if (dialectOf(route.channel.format) === undefined) return notOffered(call.model)
-  return isOwn(call, route) ? undefined : objectionIn(() => writeForeign(call, route, 0))
+  return takesOwnWords(call, route) ? undefined : objectionIn(() => writeForeign(call, route, 0))
 }
 
 function passOn(call: EmbeddingCall, route: Route, estimate: number): PreparedWhole {

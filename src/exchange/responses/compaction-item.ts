@@ -27,7 +27,7 @@ export async function inCompactionItem(response: Response, asked: Asked): Promis
   if (!response.ok) return response
   if (isEventStream(response.headers.get('content-type'))) return itemStream(response, asked)
   const text = await response.text()
-  const said = isVendors(asked) ? text : JSON.stringify(compacted(parseObject(text) ?? {}, asked))
+  const said = isMadeByVendor(asked) ? text : JSON.stringify(compacted(parseObject(text) ?? {}, asked))
   return new Response(said, response)
 }
 
@@ -53,8 +53,11 @@ export function summaryOf(response: JsonObject): string {
     .trim()
 }
 
-/** Known once something of the answer is there: until then another route may be tried. */
-function isVendors({ record }: Asked): boolean {
+/**
+ * Whether an upstream that speaks Responses made the item itself. Known once something of the answer is there: until then
+ * another route may be tried.
+ */
+function isMadeByVendor({ record }: Asked): boolean {
   return record.channelFormat === 'openai-responses'
 }
 
@@ -74,7 +77,7 @@ function itemStream(response: Response, asked: Asked): Response {
   const told = response.body.pipeThrough(
     new TransformStream<Uint8Array, Uint8Array>({
       transform(chunk, controller) {
-        if (isVendors(asked)) return controller.enqueue(chunk)
+        if (isMadeByVendor(asked)) return controller.enqueue(chunk)
         let text = ''
         parser.push(chunk, event => {
           text += writer.write(event)

@@ -5,9 +5,10 @@ import type { SseEvent } from '@/sse/event.ts'
 
 /*
  * The fast path of text, thoughts and tool input. Most events of an answer are plain: they differ from the one before in
- * a piece of text, and in nothing else that matters. Such an event need not be parsed: its text, which is JSON already, is taken out of the
- * upstream's event and put into the caller's as it is (formats/plain/fast-path.ts). Everything else goes the general way,
- * through `push`, and so does an event about which there is the least doubt. What comes out is the same, byte by byte.
+ * a piece of text, and in nothing else that matters. Such an event need not be parsed: its text, which is JSON already,
+ * is taken out of the upstream's event and put into the caller's as it is (formats/plain/fast-path.ts). Everything else
+ * goes the general way, through `push`, and so does an event about which there is the least doubt. What comes out is the
+ * same, byte by byte.
  */
 
 /** Reads a stream of some format. */

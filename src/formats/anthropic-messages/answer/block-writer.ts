@@ -17,8 +17,8 @@ import type { Written } from './finish.ts'
 
 /**
  * The block being written. `shown`: its content_block_start is out. Text and thoughts wait for their first words (`held`
- * is the white space before a text's), a tool call for its second delta (`held` is the first): a call that comes whole may end in a signature, whose block
- * must stand before it.
+ * is the white space before a text's), a tool call for its second delta (`held` is the first): a call that comes whole
+ * may end in a signature, whose block must stand before it.
  */
 type Current =
   | { kind: 'text'; block: number; shown: boolean; held: string }

@@ -15,14 +15,17 @@ import { asObject, asObjects, asString, type JsonObject } from '@/json/json.ts'
  * `output_tokens` includes thinking. Missing and null counts are 0; so is anything below it.
  */
 export function decodeUsage(wire: JsonObject): Usage {
-  return asObjects(wire['iterations']).filter(isBeside).map(decodeCounts).reduce(plus, decodeCounts(wire))
+  return asObjects(wire['iterations'])
+    .filter(isBesideTotals)
+    .map(decodeCounts)
+    .reduce(plus, decodeCounts(wire))
 }
 
 /**
  * Whether the tokens of one of the calls that made an answer are beside the totals: of a conversation's compaction and of
  * an adviser (https://platform.claude.com/docs/en/build-with-claude/compaction). The others' are inside.
  */
-function isBeside({ type }: JsonObject): boolean {
+function isBesideTotals({ type }: JsonObject): boolean {
   return type === 'compaction' || type === 'advisor_message'
 }
 

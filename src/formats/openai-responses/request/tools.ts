@@ -52,7 +52,7 @@ function decodeTool(tool: JsonObject, namespace: string | undefined, path: strin
       // In a container of the vendor's the shell is the vendor's to run.
       return [isHostedShell(tool) ? hostedTool(type, tool) : clientTool('shell', tool)]
     case 'tool_search':
-      // Run by the server, which is the usual way, it has no one to run it elsewhere, and no use: every deferred tool is sent at once.
+      // Mostly the server runs it. Elsewhere nobody can, and nobody needs it: every deferred tool is sent at once.
       return [tool['execution'] === 'client' ? clientTool('tool_search', tool) : hostedTool(type, tool)]
     default:
       return [hostedTool(type, tool)]
