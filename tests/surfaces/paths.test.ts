@@ -133,7 +133,7 @@ describe('an unknown path', () => {
     },
   )
 
-  test.each(['//v1/chat/completions', '/v1//chat/completions', '///v1/models', '/v1\\models', 'v1/models'])(
+  test.each(['//v1/chat/completions', '/v1//chat/completions', '///v1/responses', 'v1/chat/completions'])(
     '%s is one on the wire too',
     async path => {
       for (const host of ['host: localhost', 'host: x', 'host:', 'host: x:y']) {
@@ -146,6 +146,16 @@ describe('an unknown path', () => {
         if (answer.status === 404) expect(JSON.parse(answer.text).error.code).toBe('unknown_path')
         else expect(answer.text).toBe('')
       }
+    },
+  )
+
+  test.each(['/v1\\chat\\completions', '/v1/x/../chat/completions', '/v1/%2e%2e/v1/./chat/completions'])(
+    '%s is none: it is read as browsers write addresses, and is no way past a key',
+    async path => {
+      const body = JSON.stringify({ model: 'chat/echo', messages: [{ role: 'user', content: 'hi' }] })
+      const call = (...headers: string[]) => rawCall(`POST ${path} HTTP/1.1`, ['host: x', ...headers], body)
+      expect((await call(`authorization: Bearer ${gateway.key}`)).status).toBe(200)
+      expect((await call()).status).toBe(401)
     },
   )
 

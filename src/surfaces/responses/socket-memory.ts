@@ -9,7 +9,10 @@ export class SocketMemory implements TurnMemory {
   readonly #conversations = new Map<string, readonly string[]>()
   readonly #maxBytes: number
 
-  /** @param maxBytes a conversation that is longer could not be sent to an upstream either */
+  /**
+   * @param maxBytes a conversation that is longer could not be sent to an upstream either; all of them together are no
+   * longer, or eight prompts of a few images would be half a gigabyte for as long as their connection is open
+   */
   constructor(maxBytes: number) {
     this.#maxBytes = maxBytes
   }
@@ -18,12 +21,23 @@ export class SocketMemory implements TurnMemory {
     return this.#conversations.get(id)
   }
 
-  /** Conversations share the texts of the turns they share, so each costs no more than its last turn. */
   remember(id: string, items: readonly string[]): void {
-    const size = items.reduce((sum, item) => sum + item.length, 0)
-    if (size > this.#maxBytes) return
+    if (items.reduce((length, item) => length + item.length, 0) > this.#maxBytes) return
     this.#conversations.delete(id)
-    this.#conversations.set(id, items)
+    this.#conversations.set(id, this.#shared(items))
     dropOldest(this.#conversations, CAPACITY)
+    while (this.#length() > this.#maxBytes) dropOldest(this.#conversations, this.#conversations.size - 1)
+  }
+
+  /** The same texts, each as it is held already: what many turns say is in memory once. */
+  #shared(items: readonly string[]): string[] {
+    const held = new Map([...this.#conversations.values()].flat().map(text => [text, text]))
+    return items.map(item => held.get(item) ?? item)
+  }
+
+  #length(): number {
+    let length = 0
+    for (const text of new Set([...this.#conversations.values()].flat())) length += text.length
+    return length
   }
 }
