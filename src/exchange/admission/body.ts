@@ -133,13 +133,17 @@ function beginsObject({ buffer, byteOffset, length }: Uint8Array): boolean {
 
 const utf8 = new TextDecoder('utf-8', { fatal: true })
 
+/** @throws GatewayError `invalid_request` for JSON of so many parts that reading it would hold up everybody else */
+export function refuseBusy(bytes: Uint8Array): void {
+  if (!isBusierThan(bytes, MAX_PARTS)) return
+  throw new GatewayError(
+    'invalid_request',
+    `The body has more than ${MAX_PARTS} objects, arrays and members in all`,
+  )
+}
+
 function parse(bytes: Uint8Array): JsonObject {
-  if (isBusierThan(bytes, MAX_PARTS)) {
-    throw new GatewayError(
-      'invalid_request',
-      `The body has more than ${MAX_PARTS} objects, arrays and members in all`,
-    )
-  }
+  refuseBusy(bytes)
   let value: unknown
   try {
     value = JSON.parse(utf8.decode(bytes))

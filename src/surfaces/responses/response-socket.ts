@@ -1,5 +1,6 @@
 import type { ServerWebSocket } from 'bun'
 import { asGatewayError, GatewayError } from '@/errors/gateway-error.ts'
+import { refuseBusy } from '@/exchange/admission/body.ts'
 import type { ConversationCall } from '@/exchange/call.ts'
 import { errorResponse } from '@/exchange/relay/reply.ts'
 import type { ResponseGateway } from '@/exchange/responses/kept-responses.ts'
@@ -129,9 +130,11 @@ export class ResponseSocket {
 
   async #serve(frame: string): Promise<void> {
     this.#frame = new AbortController()
-    const json = parseObject(frame)
-    const lane = asString(json?.['stream_id'])
+    let lane: string | undefined
     try {
+      refuseBusy(Buffer.from(frame))
+      const json = parseObject(frame)
+      lane = asString(json?.['stream_id'])
       if (json === undefined) throw new GatewayError('invalid_json', 'The frame is not a JSON object')
       assertCreate(json)
       if (json['generate'] === false) return await this.#warmUp(frame, lane)

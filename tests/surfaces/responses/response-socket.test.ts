@@ -27,7 +27,12 @@ function connection() {
   }
   // The connection sends, and closes once it is told to; the rest of a socket is Bun's.
   socket.open(ws as unknown as ServerWebSocket<ResponseSocket>)
-  return { socket, caller, types: () => frames.map(frame => parseObject(frame)?.['type']) }
+  return {
+    socket,
+    caller,
+    texts: () => frames,
+    types: () => frames.map(frame => parseObject(frame)?.['type']),
+  }
 }
 
 test('everybody who waits for room goes on when there is some: the answer, and an error beside it', async () => {
@@ -68,6 +73,22 @@ test('whoever sends what is refused and never reads is cut off: what is to be to
   expect(caller.isCutOff).toBe(true)
   await until(() => types().length === 64)
   socket.closed()
+})
+
+test('a frame of more parts than a body may have is refused as one is, before it is parsed', async () => {
+  const { maxBodyBytes } = gateway.server.gateway
+  gateway.server.gateway.maxBodyBytes = 10_000_000
+  try {
+    const { socket, caller, texts } = connection()
+    caller.isFull = false
+    // What is wrong with it besides could only be told by who has parsed it.
+    socket.message(`{"type":"nothing","input":[${'{},'.repeat(1_000_000)}{}]}`)
+    await until(() => texts().length === 1)
+    expect(texts()[0]).toContain('more than 1000000 objects, arrays and members')
+    socket.closed()
+  } finally {
+    gateway.server.gateway.maxBodyBytes = maxBodyBytes
+  }
 })
 
 test('whoever reads may have any number of frames refused', async () => {
