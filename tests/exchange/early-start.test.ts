@@ -10,14 +10,14 @@ const ANSWER =
 const WHOLE =
   '{"choices":[{"index":0,"message":{"role":"assistant","content":"hi"},"finish_reason":"stop"}],"usage":{"prompt_tokens":1,"completion_tokens":1,"total_tokens":2}}'
 
-/** What a streamed answer is; undefined: a whole one at once. */
+/** What an answer is; undefined: all there is of it at once. */
 let flowing: ReadableStream<Uint8Array> | undefined
 
 const { gateway, upstream } = await scriptedGateway()
 upstream.answer = ({ body }) =>
   new TextDecoder().decode(body).includes('"stream":true')
     ? eventStream(flowing ?? ANSWER)
-    : new Response(WHOLE)
+    : new Response(flowing ?? WHOLE)
 const real = gateway.server.gateway.ledger
 afterAll(() => {
   gateway.server.gateway.ledger = real
@@ -126,50 +126,55 @@ test('a hold that is refused after the upstream was called is a 402, and the nex
 
 test.each<[string, boolean, boolean]>([
   ['flows', true, true],
+  ['is yet to come whole', false, true],
   ['has flowed', true, false],
   ['has come whole', false, false],
-])('an answer that %s when its hold is refused costs nothing, and its receipt says so', async (...it) => {
-  const [, stream, isOpen] = it
-  gateway.server.gateway.ledger = real
-  const { accountId, key } = await payer()
-  await (await ask(true, key)).text()
-  await until(async () => (await gateway.ledger.balance(accountId))?.pendingNano === 0n)
-  const refused = Promise.withResolvers<void>()
-  gateway.server.gateway.ledger = {
-    ...real,
-    hold: async () => {
-      await refused.promise
-      return {
-        granted: false,
-        reason: 'key_revoked',
-        availableNano: 0n,
-        keyAvailableNano: undefined,
-        resetsAt: undefined,
-      }
-    },
-  }
-  const fed = fedStream()
-  flowing = isOpen ? fed.stream : undefined
-  const before = upstream.seen.length
-  const call = ask(stream, key)
-  await until(() => upstream.seen.length > before)
-  for (let events = 0; events < 20; events += 1) {
-    if (isOpen) fed.write('data: {"choices":[{"index":0,"delta":{"content":"hi"}}]}\n\n')
-    await (await fetch(`${gateway.opsUrl}/healthz`)).text()
-  }
-  refused.resolve()
-  expect((await call).status).toBe(401)
-  flowing = undefined
-  gateway.server.gateway.ledger = real
+])(
+  'an answer that %s when its hold is refused costs nothing, is read no further, and its receipt says so',
+  async (...it) => {
+    const [, stream, isOpen] = it
+    gateway.server.gateway.ledger = real
+    const { accountId, key } = await payer()
+    await (await ask(true, key)).text()
+    await until(async () => (await gateway.ledger.balance(accountId))?.pendingNano === 0n)
+    const refused = Promise.withResolvers<void>()
+    gateway.server.gateway.ledger = {
+      ...real,
+      hold: async () => {
+        await refused.promise
+        return {
+          granted: false,
+          reason: 'key_revoked',
+          availableNano: 0n,
+          keyAvailableNano: undefined,
+          resetsAt: undefined,
+        }
+      },
+    }
+    const fed = fedStream()
+    flowing = isOpen ? fed.stream : undefined
+    const before = upstream.seen.length
+    const call = ask(stream, key)
+    await until(() => upstream.seen.length > before)
+    for (let events = 0; events < 20; events += 1) {
+      if (isOpen) fed.write('data: {"choices":[{"index":0,"delta":{"content":"hi"}}]}\n\n')
+      await (await fetch(`${gateway.opsUrl}/healthz`)).text()
+    }
+    refused.resolve()
+    expect((await call).status).toBe(401)
+    if (isOpen) await fed.left
+    flowing = undefined
+    gateway.server.gateway.ledger = real
 
-  await until(async () => (await gateway.lastExchange())['status'] === 401)
-  expect(await gateway.lastExchange()).toMatchObject({
-    account_id: BigInt(accountId),
-    cost_nano: null,
-    usage_source: 'missing',
-    output_text: 0n,
-  })
-})
+    await until(async () => (await gateway.lastExchange())['status'] === 401)
+    expect(await gateway.lastExchange()).toMatchObject({
+      account_id: BigInt(accountId),
+      cost_nano: null,
+      usage_source: 'missing',
+      output_text: 0n,
+    })
+  },
+)
 
 test.each([true, false])(
   'a call that failed before its hold was made sets nothing aside in the end (streamed: %p)',

@@ -40,7 +40,7 @@ export async function relayFlow<P extends Prepared, F extends Pipeline>(
   const outlet = new Outlet(flow.outlet)
   const running = new Running(record.id, flow, outlet)
   gateway.watchdog.add(running)
-  const leave = () => (reservation.isRefused ? outlet.refuse() : outlet.abandon())
+  const leave = () => outlet.abandon()
   interruption.listen(leave)
   const work = relayFirstSuccess(admitted, running, leave)
   await outlet.opened

@@ -94,7 +94,7 @@ export class Outlet {
     })
     this.#caller = new CallerStream(
       chunk => this.#take(chunk),
-      () => this.#abandon(this.#mayTellUsage),
+      () => this.#abandon(),
     )
     this.#output = this.#caller.output
   }
@@ -195,31 +195,25 @@ export class Outlet {
     }
   }
 
-  /** The caller left: nothing more is written. Of an answer that had begun, only the usage is still wanted. */
+  /**
+   * The caller left, or there is no money for the answer: nothing more is written. Of an answer that had begun, only the
+   * usage is still wanted.
+   */
   abandon(): void {
-    this.#leave(this.#mayTellUsage)
-  }
-
-  /** There is no money for the answer: nothing of it is wanted. */
-  refuse(): void {
-    this.#leave(false)
-  }
-
-  #leave(drains: boolean): void {
     if (this.#closed) return
-    this.#abandon(drains)
+    this.#abandon()
     // Wakes a read that waits for room, which nobody may ever make.
     this.#caller.break()
   }
 
-  #abandon(drains: boolean): void {
+  #abandon(): void {
     if (this.#closed) return
     this.#abandoned = true
     this.#closed = true
     this.#leftEarly = this.#pipeline?.meter.finished !== true
     this.#held = []
     // `drain` reads the rest.
-    if (drains) this.#reader?.releaseLock()
+    if (this.#mayTellUsage) this.#reader?.releaseLock()
     else this.#cancel(clientClosed())
     this.#announce()
   }

@@ -263,7 +263,6 @@ describe('a caller who reads nothing', () => {
 
   test.each([
     ['leaves', (outlet: Outlet) => outlet.abandon()],
-    ['turns out to have no money for it', (outlet: Outlet) => outlet.refuse()],
     ['hangs up', (outlet: Outlet) => outlet.readable.cancel()],
   ])('and %s ends the upstream soon', async (_, leave) => {
     const { outlet, pipe, ending } = way()
@@ -400,12 +399,5 @@ describe('after its caller left', () => {
       error: undefined,
       cut: false,
     })
-  })
-
-  test('nothing is read on for an answer that there is no money for', async () => {
-    const { outlet, ending, ended } = await running()
-    outlet.refuse()
-    expect(ending.aborted).toBe(true)
-    await ended
   })
 })

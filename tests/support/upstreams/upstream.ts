@@ -66,14 +66,23 @@ export function scriptedUpstream(script: Script): ScriptedUpstream {
 /** A stream that the test feeds by hand. */
 export function fedStream() {
   let controller: ReadableStreamDefaultController<Uint8Array> | undefined
+  const left = Promise.withResolvers<void>()
   const stream = new ReadableStream<Uint8Array>({
     start(given) {
       controller = given
     },
+    cancel: () => left.resolve(),
   })
   const write = (text: string | Uint8Array) =>
     controller?.enqueue(typeof text === 'string' ? new TextEncoder().encode(text) : text)
-  return { stream, write, close: () => controller?.close(), fail: () => controller?.error(null) }
+  return {
+    stream,
+    write,
+    close: () => controller?.close(),
+    fail: () => controller?.error(null),
+    /** Resolves when nobody reads it any more. */
+    left: left.promise,
+  }
 }
 
 /** A body that has no end, and how many MiB of it were read. */
