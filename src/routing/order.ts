@@ -130,7 +130,6 @@ function rank(candidate: Candidate, { format, alike, seed, preferred }: OrderOpt
       // A draw between routes can be a tie (weight 0); the keys of each must stay together.
       channel.id,
       draw(1, `${seed}/${routeName}/${key?.id}`),
-      key?.id ?? 0,
     ],
   }
 }
@@ -144,16 +143,14 @@ function compare(one: Ranked, other: Ranked): number {
     const against = other.ranks[index] ?? 0
     if (value !== against) return value < against ? -1 : 1
   }
-  const [model, against] = [one.candidate.route.upstreamModel, other.candidate.route.upstreamModel]
-  return model === against ? 0 : model < against ? -1 : 1
+  return 0
 }
 
 /**
  * Sorting by these numbers draws without replacement in proportion to the weights. xxHash64 is a fixed function:
- * every process and every release draws alike.
+ * every process and every release draws alike. What has no weight is infinitely far behind.
  */
 function draw(weight: number, text: string): number {
-  if (weight <= 0) return Number.POSITIVE_INFINITY
   const uniform = (Number(Bun.hash.xxHash64(text) >> 11n) + 0.5) / 2 ** 53
   return -Math.log(uniform) / weight
 }
