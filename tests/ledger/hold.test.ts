@@ -1,4 +1,5 @@
 import { afterAll, describe, expect, test } from 'bun:test'
+import type { PayerOptions } from '#tests/support/gateway/payer.ts'
 import { sqlErrorOf } from '@/db/sql-error.ts'
 import { OWNER_GONE } from '@/ledger/store.ts'
 import type { HoldResult } from '@/ledger/types.ts'
@@ -85,6 +86,7 @@ describe('a hold is denied', () => {
     const payer = await fixture.payer(10n)
     await ledger.hold(holdOf(payer, 6n))
     expect(verdict(await ledger.hold(holdOf(payer, 5n)))).toBe('credit_reserved')
+    expect(verdict(await ledger.hold(holdOf(payer, 10n)))).toBe('credit_reserved')
     expect(verdict(await ledger.hold(holdOf(payer, 11n)))).toBe('credit_exhausted')
   })
 
@@ -132,6 +134,22 @@ test.each([1, 2])('of a process that is not known, %d at once, no hold is made',
   expect(await store.balance(payer.accountId)).toMatchObject({ pendingNano: 0n })
 })
 
+/** How holds come to the database, each with statements of its own. */
+const WAYS: [string, number, PayerOptions][] = [
+  ['alone', 1, {}],
+  ['with others', 3, {}],
+  ['of a key with a cap', 1, { cap: { amountNano: 100n, period: 'total' } }],
+]
+
+test.each(WAYS)('a hold %s stands for as long as was asked', async (_, count, options) => {
+  const payer = await fixture.payer(10n, options)
+  await Promise.all(Array.from({ length: count }, () => ledger.hold(holdOf(payer, 1n))))
+  const stand = await fixture.database
+    .sql`select distinct extract(epoch from deadline - opened_at)::integer as seconds
+    from hold where account_id = ${payer.accountId}`
+  expect([...stand]).toEqual([{ seconds: 600 }])
+})
+
 describe('the same id', () => {
   test('holds once, however often it is sent', async () => {
     const payer = await fixture.payer(10n)
@@ -148,6 +166,23 @@ describe('the same id', () => {
     await ledger.settle(costOf(request, 3n))
     await expect(ledger.hold(request)).rejects.toThrow('was used')
   })
+
+  test.each(WAYS)(
+    'is not used again, %s, when its exchange was charged after its hold had ended for nothing',
+    async (_, count, options) => {
+      const payer = await fixture.payer(30n, options)
+      const [request = holdOf(payer, 7n), ...others] = Array.from({ length: count }, () => holdOf(payer, 7n))
+      await ledger.hold({ ...request, lifetimeMs: 0 })
+      await fixture.reap()
+      expect(await ledger.settle(costOf(request, 3n))).toMatchObject({ outcome: 'trued_up' })
+      const again = await Promise.allSettled([request, ...others].map(one => ledger.hold(one)))
+      expect(again.map(({ status }) => status)).toEqual(['rejected', ...others.map(() => 'fulfilled')])
+      expect(await store.balance(payer.accountId)).toMatchObject({
+        balanceNano: 27n,
+        pendingNano: 7n * BigInt(others.length),
+      })
+    },
+  )
 
   test('is not another key to take from', async () => {
     const payer = await fixture.payer(10n)
@@ -168,6 +203,33 @@ describe('the same id', () => {
     expect(await ledger.settle(costOf(request, 5n))).toMatchObject({ overrunNano: 0n, availableNano: 5n })
     expect((await store.balance(payer.accountId))?.pendingNano).toBe(0n)
   })
+
+  test('held anew for less beside another, holds what it held', async () => {
+    const payer = await fixture.payer(10n)
+    const request = holdOf(payer, 7n)
+    await ledger.hold(request)
+    const both = [{ ...request, amountNano: 3n }, holdOf(payer, 2n)]
+    expect((await Promise.all(both.map(one => ledger.hold(one)))).map(verdict)).toEqual([
+      'granted',
+      'granted',
+    ])
+    expect((await store.balance(payer.accountId))?.pendingNano).toBe(9n)
+  })
+
+  test.each(['hold', 'extend'] as const)(
+    'belongs to the process that asked last, by %s, and does not end with the one before',
+    async ask => {
+      const payer = await fixture.payer(10n)
+      const request = holdOf(payer, 7n)
+      const before = newId()
+      await store.register(before, 'test')
+      await store.hold(before, [request])
+      await (await fixture.open())[ask](request)
+      await store.leave(before)
+      await fixture.reap()
+      expect((await store.balance(payer.accountId))?.pendingNano).toBe(7n)
+    },
+  )
 
   test('may hold more when its key has expired meanwhile', async () => {
     const payer = await fixture.payer(10n)
@@ -196,7 +258,7 @@ describe('the same id', () => {
 })
 
 describe('extend', () => {
-  test('raises a hold to what is asked in all, once', async () => {
+  test('raises a hold to what is asked in all, once, and lowers none', async () => {
     const payer = await fixture.payer(10n)
     const request = holdOf(payer, 2n)
     await ledger.hold(request)
@@ -207,6 +269,9 @@ describe('extend', () => {
     )
     expect(verdict(await ledger.extend({ ...wider, amountNano: 11n }))).toBe('credit_exhausted')
     expect((await store.balance(payer.accountId))?.pendingNano).toBe(6n)
+    expect(verdict(await ledger.extend({ ...wider, amountNano: 1n }))).toBe('granted')
+    await ledger.void(request)
+    expect((await store.balance(payer.accountId))?.pendingNano).toBe(0n)
   })
 
   test('does not open a hold, and does not reopen one that is gone', async () => {

@@ -126,6 +126,23 @@ test('each of those who wait has a patience of its own', async () => {
   ])
 })
 
+test('who comes after a time in which nobody waited has all of the patience, and no more', async () => {
+  const clock = manualClock()
+  const { writer } = testWriter({
+    clock,
+    patienceMs: 1_000,
+    write: async ([item = 0]) => (item === 0 ? [0] : new Promise(() => {})),
+    onLate: async () => -1,
+  })
+  await writer.submit(0)
+  clock.advance(5_000)
+  const late = writer.submit(1)
+  clock.advance(900)
+  expect([writer.waitMs(), writer.size()]).toEqual([900, 1])
+  clock.advance(100)
+  expect(await late).toBe(-1)
+})
+
 /** A clock whose event loop can stand still: time passes, and timers ring when it is over. */
 function stallingClock() {
   const clock = manualClock()
@@ -208,6 +225,22 @@ describe('an error', () => {
     expect(results.flatMap(({ status }, item) => (status === 'rejected' ? [item] : []))).toEqual([13])
   })
 
+  test('is what those get for whom the answer of a batch says nothing', async () => {
+    const { writer } = testWriter({ write: async ([item = 0]) => [item] })
+    const results = await Promise.allSettled([1, 2].map(item => writer.submit(item)))
+    expect(results.map(({ status }) => status)).toEqual(['fulfilled', 'rejected'])
+  })
+
+  test('of the data in all that there is costs two statements for each at most', async () => {
+    const { writer, batches } = testWriter({
+      on() {
+        throw sqlError('23514')
+      },
+    })
+    await Promise.allSettled(upTo(64).map(item => writer.submit(item)))
+    expect(batches.length).toBeLessThan(2 * 64)
+  })
+
   test.each(['57P01', '08006', '40P01', '25006', '53300', 'ECONNREFUSED'])(
     'of the connection (%s) is tried again with the same ids',
     async code => {
@@ -274,7 +307,9 @@ describe('an error', () => {
     const first = writer.submit(1)
     for (const pause of [20, 40, 80]) {
       await Bun.sleep(0)
-      clock.advance(pause)
+      clock.advance(pause - 1)
+      await Bun.sleep(0)
+      clock.advance(1)
     }
     await first
     await writer.submit(2)
