@@ -13,7 +13,7 @@ import { reap } from '@/ledger/reaper.ts'
 import { hashCode, mintCode } from '@/ledger/redeem-code.ts'
 import { createCodes, type LedgerStore, ledgerStore } from '@/ledger/store.ts'
 import { TIMINGS } from '@/ledger/timings.ts'
-import type { HoldRequest, HoldResult, Redeemed, Settlement, SettleResult } from '@/ledger/types.ts'
+import type { ExtendRequest, HoldRequest, HoldResult, Redeemed, Settlement, SettleResult } from '@/ledger/types.ts'
 import { createLog } from '@/telemetry/log.ts'
 
 /** Nothing happens by itself: a test calls `beat` and `maintain`. Deadlines still pass. */
@@ -100,6 +100,11 @@ export async function ledgerFixture(): Promise<LedgerFixture> {
 
 export function holdOf(payer: Payer, amountNano: bigint, id = newId()): HoldRequest {
   return { ...payer, id, amountNano, priceVersion: 1, lifetimeMs: 600_000 }
+}
+
+/** So much in all for a hold that is there. Without what only a hold has: a ledger goes by that. */
+export function moreOf({ id, accountId, keyId }: HoldRequest, amountNano: bigint): ExtendRequest {
+  return { id, accountId, keyId, amountNano }
 }
 
 export function costOf({ id, accountId, keyId }: Payer & { id: string }, costNano: bigint): Settlement {

@@ -3,7 +3,7 @@ import type { PayerOptions } from '#tests/support/gateway/payer.ts'
 import { sqlErrorOf } from '@/db/sql-error.ts'
 import { OWNER_GONE } from '@/ledger/store.ts'
 import type { HoldResult } from '@/ledger/types.ts'
-import { costOf, holdOf, ledgerFixture, newId, taken, verdict } from './fixture.ts'
+import { costOf, holdOf, ledgerFixture, moreOf, newId, taken, verdict } from './fixture.ts'
 
 const fixture = await ledgerFixture()
 const { store } = fixture
@@ -190,7 +190,7 @@ describe('the same id', () => {
     await ledger.hold(request)
     const other = { ...request, keyId: await fixture.key(payer.accountId) }
     await expect(ledger.hold(other)).rejects.toThrow('was used')
-    await expect(ledger.extend({ ...other, amountNano: 8n })).rejects.toThrow('was used')
+    await expect(ledger.extend(moreOf(other, 8n))).rejects.toThrow('was used')
   })
 
   test('held anew for less, by another process, holds what it held', async () => {
@@ -216,15 +216,16 @@ describe('the same id', () => {
     expect((await store.balance(payer.accountId))?.pendingNano).toBe(9n)
   })
 
-  test.each(['hold', 'extend'] as const)(
-    'belongs to the process that asked last, by %s, and does not end with the one before',
-    async ask => {
+  test.each(['a hold', 'more'])(
+    'belongs to the process that asked last, for %s, and does not end with the one before',
+    async asked => {
       const payer = await fixture.payer(10n)
       const request = holdOf(payer, 7n)
       const before = newId()
       await store.register(before, 'test')
       await store.hold(before, [request])
-      await (await fixture.open())[ask](request)
+      const after = await fixture.open()
+      await (asked === 'more' ? after.extend(moreOf(request, 7n)) : after.hold(request))
       await store.leave(before)
       await fixture.reap()
       expect((await store.balance(payer.accountId))?.pendingNano).toBe(7n)
@@ -236,7 +237,7 @@ describe('the same id', () => {
     const request = holdOf(payer, 4n)
     await ledger.hold(request)
     await fixture.database.sql`update api_key set expires_at = now() where id = ${payer.keyId}`
-    expect(verdict(await ledger.extend({ ...request, amountNano: 6n }))).toBe('granted')
+    expect(verdict(await ledger.extend(moreOf(request, 6n)))).toBe('granted')
     expect(verdict(await ledger.hold(holdOf(payer, 1n)))).toBe('key_revoked')
   })
 
@@ -329,17 +330,22 @@ describe('the budget of a key', () => {
     expect(verdict(await ledger.hold(holdOf(payer, 6n)))).toBe('granted')
   })
 
-  test('is settled in the period in which the exchange ends', async () => {
+  test.each([3n, 0n])('is settled, at %d, in the period in which the exchange ends', async cost => {
     const payer = await fixture.payer(1_000n, { cap: { amountNano: 10n, period: 'week' } })
     const request = holdOf(payer, 5n)
     await ledger.hold(request)
     await fixture.database
       .sql`update key_budget set spent = 5, period_start = period_start - interval '7 days'
       where key_id = ${payer.keyId}`
-    await ledger.settle(costOf(request, 3n))
-    const [row] = await fixture.database
-      .sql`select spent, pending from key_budget where key_id = ${payer.keyId}`
-    expect(row).toEqual({ spent: 3n, pending: 0n })
+    expect(await ledger.settle(costOf(request, cost))).toMatchObject({ outcome: 'settled' })
+    const budget = async () => {
+      const [row] = await fixture.database
+        .sql`select spent, pending from key_budget where key_id = ${payer.keyId}`
+      return row
+    }
+    expect(await budget()).toEqual({ spent: cost, pending: 0n })
+    await ledger.giveBack([request], 'it ran again')
+    expect(await budget()).toEqual({ spent: 0n, pending: 0n })
   })
 
   test('of a total cap never starts anew', async () => {

@@ -26,6 +26,9 @@ describe('post', () => {
     expect(await store.post(one)).toEqual({ entryId: one.id, posted: true, balanceNano: 15n })
     expect(await store.post(one)).toEqual({ entryId: one.id, posted: false, balanceNano: 15n })
     await expect(store.post({ ...one, amountNano: 6n })).rejects.toThrow('is there already')
+    const other = await fixture.payer(10n)
+    await expect(store.post({ ...one, accountId: other.accountId })).rejects.toThrow('is there already')
+    expect(await store.post({ ...one, kind: 'goodwill' })).toMatchObject({ posted: true, balanceNano: 20n })
   })
 
   test("a payment provider's event counts once, also when it comes several times at once", async () => {
@@ -37,6 +40,9 @@ describe('post', () => {
     expect(new Set(results.map(({ entryId }) => entryId)).size).toBe(1)
     expect(results.filter(({ posted }) => posted)).toHaveLength(1)
     expect((await store.balance(accountId))?.balanceNano).toBe(15n)
+    const elsewhere = { ...idempotency, scope: 'another provider' }
+    const other = { ...posting(accountId, 'topup', 5n), idempotency: elsewhere }
+    expect(await store.post(other)).toEqual({ entryId: other.id, posted: true, balanceNano: 20n })
   })
 
   test('a top-up ends the trial, and every process hears of it, once', async () => {
@@ -98,7 +104,7 @@ describe('post', () => {
     await ledger.settle(costOf(request, 4n))
     const [code = ''] = await fixture.codes({ amountNano: 7n, uses: 1 })
     await fixture.accounts.closeAccount(accountId)
-    for (const kind of ['topup', 'promo', 'goodwill'] as const) {
+    for (const kind of ['topup', 'trial', 'promo', 'goodwill'] as const) {
       await expect(store.post(posting(accountId, kind, 5n))).rejects.toThrow('is closed')
     }
     await expect(fixture.redeem(code, accountId)).rejects.toThrow('is closed')

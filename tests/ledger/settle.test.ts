@@ -1,6 +1,6 @@
 import { afterAll, describe, expect, test } from 'bun:test'
 import type { Stop } from '@/ledger/types.ts'
-import { costOf, holdOf, ledgerFixture, newId, verdict } from './fixture.ts'
+import { costOf, holdOf, ledgerFixture, moreOf, newId, verdict } from './fixture.ts'
 
 const fixture = await ledgerFixture()
 const { sql } = fixture.database
@@ -69,6 +69,8 @@ describe('settle', () => {
   test('void frees what was held, and leaves no entry', async () => {
     const payer = await fixture.payer(10n)
     const request = holdOf(payer, 10n)
+    const wallet = () => sql`select seq, last_entry_id from wallet where account_id = ${payer.accountId}`
+    const before = [...(await wallet())]
     await ledger.hold(request)
     expect(await ledger.void(request)).toMatchObject({
       outcome: 'settled',
@@ -76,6 +78,7 @@ describe('settle', () => {
       availableNano: 10n,
     })
     expect(await entriesOf(payer)).toHaveLength(0)
+    expect([...(await wallet())]).toEqual(before)
   })
 })
 
@@ -108,7 +111,7 @@ test('a storm of duplicates from four processes, reordered, is the same as each 
       ({ request }) =>
         () =>
         by =>
-          by.extend({ ...request, amountNano: 30n }),
+          by.extend(moreOf(request, 30n)),
     ),
   )
   await storm([
@@ -178,6 +181,8 @@ describe('a process that died', () => {
       })
     }
     expect((await store.balance(payer.accountId))?.balanceNano).toBe(100n - 9n - 1n - 7n)
+    const grants = await sql`select kind, amount from ledger_grant where entry_id = ${less.id}`
+    expect([...grants]).toEqual([{ kind: 'returned', amount: 5n }])
   })
 
   test('has nothing of it corrected in the name of another account', async () => {
