@@ -13,7 +13,14 @@ import { reap } from '@/ledger/reaper.ts'
 import { hashCode, mintCode } from '@/ledger/redeem-code.ts'
 import { createCodes, type LedgerStore, ledgerStore } from '@/ledger/store.ts'
 import { TIMINGS } from '@/ledger/timings.ts'
-import type { ExtendRequest, HoldRequest, HoldResult, Redeemed, Settlement, SettleResult } from '@/ledger/types.ts'
+import type {
+  ExtendRequest,
+  HoldRequest,
+  HoldResult,
+  Redeemed,
+  Settlement,
+  SettleResult,
+} from '@/ledger/types.ts'
 import { createLog } from '@/telemetry/log.ts'
 
 /** Nothing happens by itself: a test calls `beat` and `maintain`. Deadlines still pass. */

@@ -2,6 +2,7 @@ import { afterAll, expect, test } from 'bun:test'
 import { until } from '#tests/support/upstreams/upstream.ts'
 import { connect } from '@/db/connect.ts'
 import { ledgerStore } from '@/ledger/store.ts'
+import type { HoldRequest } from '@/ledger/types.ts'
 import { costOf, holdOf, ledgerFixture, newId } from './fixture.ts'
 
 const fixture = await ledgerFixture()
@@ -95,7 +96,18 @@ test.each<[string, number, Parameters<typeof fixture.payer>[1]]>([
   )
 })
 
-test('a hold that comes to have an owner again while the reaper waits for its wallet stays', async () => {
+type Reserved = Awaited<ReturnType<typeof database.sql.reserve>>
+
+test.each<[string, (sql: Reserved, request: HoldRequest) => Promise<unknown>]>([
+  [
+    'comes to have an owner again',
+    (sql, { id }) => sql`update hold set deadline = now() + interval '1 hour' where id = ${id}`,
+  ],
+  [
+    'is entrusted to a job',
+    (sql, { id, accountId }) => sql`select ledger_entrust(${id}, ${accountId}, now() + interval '1 hour')`,
+  ],
+])('a hold that %s while the reaper waits for its wallet stays', async (_, become) => {
   const payer = await fixture.payer(100n)
   const owner = newId()
   await store.register(owner, 'test')
@@ -107,7 +119,7 @@ test('a hold that comes to have an owner again while the reaper waits for its wa
   await wallet`select from wallet where account_id = ${payer.accountId} for no key update`
   const reaping = store.reap(3_600_000, 10)
   await untilWaiting('ledger_reap')
-  await wallet`update hold set deadline = now() + interval '1 hour' where id = ${request.id}`
+  await become(wallet, request)
   await wallet`commit`
   wallet.release()
   expect(await reaping).toEqual([])

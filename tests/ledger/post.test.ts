@@ -150,6 +150,14 @@ describe('post', () => {
     expect((await store.balance(accountId))?.balanceNano).toBe(10n)
   })
 
+  test('what running requests have set aside is not there to be given back', async () => {
+    const payer = await fixture.payer(10n)
+    await ledger.hold(holdOf(payer, 4n))
+    const refund = (amountNano: bigint) => store.post(posting(payer.accountId, 'refund', amountNano))
+    await expect(refund(-7n)).rejects.toThrow('has less than that to give back')
+    expect((await refund(-6n)).balanceNano).toBe(4n)
+  })
+
   test('refunds of a request are bounded by what it cost, all together', async () => {
     const payer = await fixture.payer(10n)
     const request = holdOf(payer, 8n)
