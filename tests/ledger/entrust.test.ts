@@ -140,4 +140,7 @@ test('a hold that is gone cannot be entrusted, and its cost is posted as a corre
     select ledger_entrust(${request.id}, ${payer.accountId}, now() + interval '1 hour') as kept`
   expect(row?.kept).toBe(false)
   expect(await settled(request, payer)).toMatchObject({ outcome: 'trued_up', chargedNano: 7n })
+  const [late] = await sql<{ kept: boolean }[]>`
+    select ledger_entrust(${request.id}, ${payer.accountId}, now() + interval '1 hour', ${payer.keyId}, 10, 1) as kept`
+  expect([late?.kept, await pendingOf(payer)]).toEqual([false, 0n])
 })

@@ -14,6 +14,7 @@ import { hashCode, mintCode } from '@/ledger/redeem-code.ts'
 import { createCodes, type LedgerStore, ledgerStore } from '@/ledger/store.ts'
 import { TIMINGS } from '@/ledger/timings.ts'
 import type {
+  CodeTerms,
   ExtendRequest,
   HoldRequest,
   HoldResult,
@@ -48,7 +49,7 @@ export interface LedgerFixture {
   /** The books, as the command line and the console use them. */
   store: LedgerStore
   /** Makes so many redeem codes; one, unless said. */
-  codes(terms: { amountNano: bigint; uses: number }, count?: number): Promise<string[]>
+  codes(terms: CodeTerms, count?: number): Promise<string[]>
   /** Redeems what somebody typed. */
   redeem(typedCode: string, accountId: number): Promise<Redeemed>
   close(): Promise<void>

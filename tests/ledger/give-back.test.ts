@@ -104,16 +104,19 @@ test('a correction after refunds gives back no more than they left, also of two 
   expect((await audit(url, { accountId: payer.accountId })).ok).toBe(true)
 })
 
-test('a correction, and a refund of all, free the cap of a key that counts the charge', async () => {
-  const payer = await fixture.payer(1_000n, { cap: { amountNano: 100n, period: 'month' } })
-  const request = await expired(payer, 30n)
-  expect(await spent(payer)).toBe(30n)
-  await ledger.settle(costOf(request, 20n))
-  expect(await spent(payer)).toBe(20n)
-  await giveBack(request)
-  expect(await spent(payer)).toBe(0n)
-  expect((await audit(url, { accountId: payer.accountId })).ok).toBe(true)
-})
+test.each([30n, 0n])(
+  'a correction of %d, and a refund of all, free the cap of a key that counts the charge',
+  async charged => {
+    const payer = await fixture.payer(1_000n, { cap: { amountNano: 100n, period: 'month' } })
+    const request = await expired(payer, charged)
+    expect(await spent(payer)).toBe(charged)
+    await ledger.settle(costOf(request, 20n))
+    expect(await spent(payer)).toBe(20n)
+    await giveBack(request)
+    expect(await spent(payer)).toBe(0n)
+    expect((await audit(url, { accountId: payer.accountId })).ok).toBe(true)
+  },
+)
 
 test.each([
   ['less', 20n, 0n],

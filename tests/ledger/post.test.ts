@@ -150,6 +150,21 @@ describe('post', () => {
     expect((await store.balance(accountId))?.balanceNano).toBe(10n)
   })
 
+  test.each([
+    ['topup', 'paid'],
+    ['trial', 'trial'],
+    ['promo', 'promo'],
+    ['goodwill', 'goodwill'],
+    ['adjustment', 'returned'],
+  ] as const)('credit of kind %s is used in the turn of what is %s', async (kind, grant) => {
+    const { accountId } = await fixture.payer(0n)
+    await store.post({ ...posting(accountId, kind, 5n), reason: 'a test' })
+    const grants =
+      await sql`select g.kind, g.priority = ledger_priority(${grant}) as in_turn from ledger_grant g
+      where g.account_id = ${accountId}`
+    expect([...grants]).toEqual([{ kind: grant, in_turn: true }])
+  })
+
   test('what running requests have set aside is not there to be given back', async () => {
     const payer = await fixture.payer(10n)
     await ledger.hold(holdOf(payer, 4n))
@@ -320,6 +335,16 @@ describe('redeem codes', () => {
       expect(await fixture.redeem(code, payer.accountId)).toEqual(told)
     },
   )
+
+  test('give credit that ends when they say', async () => {
+    const { accountId } = await fixture.payer(0n)
+    const creditExpiresAt = new Date(Date.now() + 86_400_000)
+    const [code = ''] = await fixture.codes({ amountNano: 7n, uses: 1, creditExpiresAt })
+    await fixture.redeem(code, accountId)
+    const grants = await sql<{ ends: Date }[]>`select expires_at as ends from ledger_grant
+      where account_id = ${accountId}`
+    expect(grants.map(({ ends }) => new Date(ends))).toEqual([creditExpiresAt])
+  })
 
   test('that are used up say so', async () => {
     const [one, other] = [await fixture.payer(0n), await fixture.payer(0n)]

@@ -91,6 +91,21 @@ export function bucketContract(name: string, open: () => ContractRig): void {
       })
     })
 
+    test('of several lease sets the one that is full is named', async () => {
+      const { store, scope } = open()
+      const prefix = scope()
+      const leases = [
+        { key: `${prefix}cc`, limit: 9 },
+        { key: `${prefix}cc2`, limit: 1 },
+      ]
+      await store.take({ ...take(prefix, 'a', requests(prefix, 60)), leases })
+      expect(await store.take({ ...take(prefix, 'b', requests(prefix, 60)), leases })).toMatchObject({
+        allowed: false,
+        refusedBy: 2,
+        held: [1, 1],
+      })
+    })
+
     test('a refusal by a full lease set debits nothing', async () => {
       const { store, scope } = open()
       const prefix = scope()
@@ -121,16 +136,18 @@ export function bucketContract(name: string, open: () => ContractRig): void {
       const prefix = scope()
       const slot = (id: string) => ({
         ...take(prefix, id, requests(prefix, 600)),
-        leases: [{ key: `${prefix}cc`, limit: 2 }],
+        leases: [{ key: `${prefix}cc`, limit: 3 }],
       })
       await store.take(slot('dead'))
       await store.take(slot('alive'))
+      await store.take(slot('dead, too'))
       advanceUs(LEASE_TTL_US - 1)
       await store.renew(`${prefix}cc`, ['alive'])
       expect((await store.take(slot('new'))).allowed).toBe(false)
       advanceUs(1)
       expect(await store.take(slot('new'))).toMatchObject({ allowed: true, held: [2] })
-      expect((await store.take(slot('third'))).allowed).toBe(false)
+      expect(await store.take(slot('third'))).toMatchObject({ allowed: true, held: [3] })
+      expect((await store.take(slot('fourth'))).allowed).toBe(false)
     })
 
     test('a lease that was lost stands again once it is renewed', async () => {

@@ -33,6 +33,25 @@ test('forgets what time has made meaningless', () => {
   expect(inMemory() - before).toBeLessThan(100)
 })
 
+test('decides the same whether or not it has forgotten what is over', () => {
+  const store = new LocalBuckets(() => 5_000_000)
+  const one = { ...take('{a}', 'r', requests('{a}', 1)), leases: [{ key: '{a}cc', limit: 1 }] }
+  const adjustment = { markerKey: '{a}m', buckets: [] }
+  store.take(one)
+  store.adjust(adjustment)
+  store.sweep()
+  expect(store.take({ ...one, id: 'other', buckets: [] })).toMatchObject({ allowed: false })
+  expect(store.take({ ...one, id: 'other', leases: [] })).toMatchObject({ allowed: false })
+  expect(store.adjust(adjustment)).toBe(false)
+})
+
+test('what was taken here and Redis does not know of is not forgotten for what it says', () => {
+  const store = new LocalBuckets(() => 5_000_000)
+  store.take(take('{a}', 'r', requests('{a}', 1)))
+  store.mirror('{a}rpm', 1_000_000)
+  expect(store.take(take('{a}', 's', requests('{a}', 1)))).toMatchObject({ retryAfterUs: 60_000_000 })
+})
+
 test('goes on from what Redis last said', () => {
   const store = new LocalBuckets(() => 5_000_000)
   store.mirror('{a}rpm', 59_500_000)
