@@ -45,6 +45,26 @@ test.each([
   expect(await least(1_000, answer)).toBeLessThan(1_000)
 })
 
+test('a long answer is packed for whoever takes that, and says the same', async () => {
+  const input = { query: { limit: 100, status: '429' } }
+  const answers = await Promise.all(
+    ['gzip', 'identity'].map(async encoding => {
+      const init = { headers: { 'accept-encoding': encoding }, decompress: false }
+      const answer = await site.send(owner, 'GET /api/requests', input, init)
+      const sent = new Uint8Array(await answer.arrayBuffer())
+      return { headers: answer.headers, sent }
+    }),
+  )
+  const [zipped, plain] = answers
+  if (zipped === undefined || plain === undefined) throw new Error('there are two')
+  expect(zipped.headers.get('content-encoding')).toBe('gzip')
+  expect(plain.headers.get('content-encoding')).toBeNull()
+  for (const name of ['content-type', 'cache-control', 'content-security-policy', 'x-content-type-options'])
+    expect([name, zipped.headers.get(name)]).toEqual([name, plain.headers.get(name)])
+  expect(zipped.sent.length).toBeLessThan(plain.sent.length / 4)
+  expect(Buffer.from(Bun.gunzipSync(zipped.sent)).equals(plain.sent)).toBe(true)
+})
+
 test('usage by day counts each request once, on its day, whoever made it', async () => {
   const { buckets, series, totals } = await site.call(owner, 'GET /api/usage', { query: { by: 'key' } })
   const rows = await gateway.database.sql<{ day: string; requests: bigint }[]>`
