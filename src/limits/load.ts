@@ -8,6 +8,8 @@ interface LoadOptions {
   random: () => number
   /** Sockets of requests that are running now, of callers and to upstreams. */
   openSockets: () => number
+  /** The same with those to upstreams that requests have yet to open: who comes in a burst is let in before any is there. */
+  neededSockets: () => number
   /** Files of any kind that this process has open now, connections at rest among them. */
   openFiles: () => number
   /** Most of them that it can have; see `fileLimit`. */
@@ -71,9 +73,9 @@ export class Load {
 
   /** Why a new request is to be turned away; undefined: it may come in. */
   overload(): Overload | undefined {
-    const { openSockets, random } = this.#options
-    // The one that asks has a socket already, and needs another.
-    if (openSockets() + this.#otherFiles >= this.#fullAt) return 'sockets'
+    const { neededSockets, random } = this.#options
+    // Those of the one that asks are among them.
+    if (neededSockets() + this.#otherFiles >= this.#fullAt) return 'sockets'
     return this.#refusedShare > 0 && random() < this.#refusedShare ? 'event-loop' : undefined
   }
 

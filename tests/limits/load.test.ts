@@ -9,12 +9,13 @@ function underTest({ maxFiles = 1_000 } = {}) {
   const clock = manualClock()
   let lateMs = 0
   let draw = 0
-  const open = { sockets: 1, others: 10 }
+  const open = { sockets: 1, others: 10, toCome: 0 }
   const load = new Load({
     // Timers of the manual clock are never late.
     clock: { every: clock.every, elapsed: () => clock.elapsed() + lateMs },
     random: () => draw,
     openSockets: () => open.sockets,
+    neededSockets: () => open.sockets + open.toCome,
     openFiles: () => open.sockets + open.others,
     maxFiles,
   })
@@ -87,6 +88,16 @@ describe('open files', () => {
       return load.overload()
     })
     expect(answers).toEqual([undefined, 'sockets', undefined])
+  })
+
+  test('that requests have yet to open leave none to others: who comes in a burst is let in before any is there', () => {
+    const { load, open, late } = underTest({ maxFiles: 1_000 })
+    open.sockets = 400
+    late(0, 1)
+    open.toCome = 400
+    expect(load.overload()).toBeUndefined()
+    open.toCome = 600
+    expect(load.overload()).toBe('sockets')
   })
 
   test('that are no sockets of requests count from the next look on', () => {

@@ -137,6 +137,7 @@ export async function openGateway(options: GatewayOptions, openRequests: () => n
     clock,
     random,
     openSockets: () => openRequests() + routing.concurrency.total,
+    neededSockets: () => openRequests() + Math.max(openRequests(), routing.concurrency.total),
     openFiles,
     maxFiles: warnOfFew(fileLimit(), log),
   })
