@@ -1,6 +1,6 @@
 import { inTime } from '@/db/in-time.ts'
 import { GatewayError } from '@/errors/gateway-error.ts'
-import type { RequestBody } from '@/exchange/admission/body.ts'
+import { type RequestBody, refuseBusy } from '@/exchange/admission/body.ts'
 import { callerOf, type ExchangeRecord } from '@/exchange/record.ts'
 import { invalidRequest, unsupported } from '@/formats/invalid.ts'
 import { responseId } from '@/formats/openai-responses/answer/error.ts'
@@ -102,7 +102,8 @@ interface TurnRequest {
 /**
  * Puts the conversation that a request goes on with in front of its input.
  * @returns the turn, and the body to go on with: it refers to nothing that is kept here
- * @throws GatewayError `previous_response_not_found`, `unsupported_parameter` where nothing may be kept, `body_too_large`
+ * @throws GatewayError `previous_response_not_found`, `unsupported_parameter` where nothing may be kept, `body_too_large`,
+ * `invalid_request` for one of too many parts
  */
 export async function openTurn(
   gateway: ResponseGateway,
@@ -138,6 +139,7 @@ export async function openTurn(
   const items = whole.map(item => readCompaction(item, accountId, gateway.responses.compactions))
   const stateless = withoutState(body, turn, items, purpose)
   if (stateless.length > gateway.maxBodyBytes) throw tooLarge(gateway.maxBodyBytes)
+  refuseBusy(stateless)
   return { turn, body: { bytes: stateless, json: parseObject(utf8.decode(stateless)) ?? {} } }
 }
 

@@ -43,6 +43,18 @@ test('a conversation that is too large by itself is not gone on with', async () 
   expect(upstream.seen).toHaveLength(asked)
 })
 
+test('turns whose parts are too many together are refused as a body of so many is', async () => {
+  const parts = Array.from({ length: 600_000 }, () => ({}))
+  const input = [{ type: 'message', role: 'user', content: 'hi', parts }]
+  const first = await ask(ample.gateway, { input, store: true })
+  expect(first.status).toBe(200)
+  const asked = ample.upstream.seen.length
+  const next = await ask(ample.gateway, { input, previous_response_id: first.id })
+  expect(next).toMatchObject({ status: 400, code: 'invalid_request' })
+  expect(ample.upstream.seen).toHaveLength(asked)
+  ample.upstream.seen.length = 0
+})
+
 test('more than is kept of a turn is refused before anything is asked, and taken without store', async () => {
   const input = words(16 * 1024 * 1024 + 1)
   expect(await ask(ample.gateway, { input, store: true })).toMatchObject({
