@@ -7,6 +7,7 @@ import {
   declareRates,
   perMillion,
   perUnit,
+  readPricePlan,
   readPrices,
   readStoredRates,
   storeRates,
@@ -152,4 +153,14 @@ describe('refuses, naming the field', () => {
     expect(() => readPrices(prices)).toThrow(Refusal)
     expect(() => readPrices(prices)).toThrow(message)
   })
+})
+
+test('changes of a price are taken in order of time, and each from its very moment', () => {
+  const changes = ['2026-04-01', '2026-05-01', '2026-03-01'].map((from, index) => ({
+    from,
+    input: `${index}`,
+  }))
+  const { rates, changes: later } = readPricePlan({ input: '9', changes }, new Date('2026-04-01'))
+  expect(rates.tokens.input).toBe(0n)
+  expect(later.map(({ from }) => from)).toEqual([new Date('2026-05-01')])
 })
