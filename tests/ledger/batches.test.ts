@@ -7,7 +7,7 @@ import { type LedgerPool, openPool } from '@/ledger/pool.ts'
 import { type Presence, register } from '@/ledger/presence.ts'
 import { TIMINGS } from '@/ledger/timings.ts'
 import { createLog } from '@/telemetry/log.ts'
-import { costOf, holdOf, ledgerFixture, newId, type Payer, verdict } from './fixture.ts'
+import { costOf, holdOf, ledgerFixture, moreOf, newId, type Payer, verdict } from './fixture.ts'
 
 const fixture = await ledgerFixture()
 const other = connect(fixture.database.url, { max: 2 })
@@ -68,6 +68,20 @@ test('a hold that was refused because it came too late, and is committed after a
   network.letGo()
   await batches.close()
   expect(await balanceOf(payer)).toMatchObject({ balanceNano: 100n, pendingNano: 0n })
+})
+
+test('more of a hold that was refused because it came too late takes nothing from the hold', async () => {
+  const payer = await fixture.payer(100n)
+  const request = holdOf(payer, 7n)
+  await pool.store.hold(presence.owner(), [request])
+  const { batches, network } = setUp()
+  const refused = failureOf(batches.holds.submit(moreOf(request, 9n)))
+  await until(() => network.statements === 1)
+  clock.advance(TIMINGS.holdPatienceMs)
+  expect(await refused).toMatchObject({ kind: 'billing_unavailable' })
+  network.letGo()
+  await batches.close()
+  expect(await balanceOf(payer)).toMatchObject({ balanceNano: 100n, pendingNano: 9n })
 })
 
 test('a process that closes waits for its holds, and for the charges of those who waited for them', async () => {
