@@ -29,13 +29,19 @@ export function sqlErrorOf(error: unknown): SqlError | undefined {
 export function isAway(error: unknown): boolean {
   const state = sqlErrorOf(error)?.code
   if (state !== undefined) return AWAY.test(state)
-  return error instanceof DrizzleQueryError || UNCONNECTED.test(codeOf(error))
+  return error instanceof DrizzleQueryError || UNCONNECTED.test(codeOf(error)) || isOfConnecting(error)
+}
+
+/** No connection could be made: what a server that died left no socket of is `ENOENT`, as of any file. */
+function isOfConnecting(error: unknown): boolean {
+  if (!(error instanceof Error) || !('syscall' in error)) return false
+  return error.syscall === 'connect' || error.syscall === 'getaddrinfo'
 }
 
 /** 25006 is of a server that takes no writes, 25P03 and 25P04 of a transaction that took too long, 55P03 of a lock. */
 const AWAY = /^(?:08|25006|25P0[34]|40|53|55P03|57)/
 
-/** What the client says of a connection that ended, and the network of one that could not be made. */
+/** What the client says of a connection that ended, and the network of one that broke. */
 const UNCONNECTED = /^(?:CONNECT|ECONN|EPIPE$)/
 
 /** Whether the rows are at fault, so that the same statement would fail again (values out of range, constraints). */
