@@ -79,7 +79,7 @@ function plausible(retryAfterMs = 0): number | undefined {
  * A model that the key may not use or the vendor does not know, in the words of OpenAI (`model_not_found`), Anthropic
  * (`model: NAME`), Google (`models/NAME is not found`) and those that follow them.
  */
-function isAboutModel({ status, code, message, param = 'model' }: Complaint): boolean {
+function isAboutModel({ status, code, message, param }: Complaint): boolean {
   if (status === 400) return (code === 'model_not_found' && param === 'model') || MODEL_UNKNOWN.test(message)
   if (status !== 403 && status !== 404) return false
   if (code === 'model_not_found' || /^model: \S+$/.test(message)) return true
@@ -101,10 +101,11 @@ function isSpent({ code }: Complaint): boolean {
 
 /** Gemini and xAI answer a bad key with a 400; Gemini's has the reason API_KEY_INVALID. */
 function isBadKey({ status, code, message }: Complaint): boolean {
-  return status === 400 && BAD_KEY.test(`${code} ${message}`)
+  return status === 400 && (code === 'API_KEY_INVALID' || BAD_KEY.test(message))
 }
 
-const BAD_KEY = /api[_ ]key[_ ](?:invalid|not valid|expired)|incorrect api key provided/i
+/** How such a message begins: further on it may repeat what the caller wrote. */
+const BAD_KEY = /^(?:api key (?:not valid|invalid|expired)|incorrect api key provided)/i
 
 /** Retry-After and its kin as ms: seconds, an HTTP date, or OpenAI's `retry-after-ms`; undefined when absent. */
 export function retryAfterMs(headers: Headers, now: number): number | undefined {

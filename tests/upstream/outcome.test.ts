@@ -119,7 +119,6 @@ describe('what of a channel a complaint is about', () => {
     ['OpenAI', 404, 'model_not_found', 'The model `gpt-9` does not exist or you do not have access to it.'],
     ['OpenAI', 403, undefined, 'Project `p` does not have access to model `gpt-5.1`'],
     ['OpenAI', 403, 'model_not_found', 'no'],
-    ['OpenAI, asked for a response', 400, 'model_not_found', "The requested model 'gpt-9' does not exist."],
     ['xAI', 400, 'invalid-argument', 'Model not found: grok-9'],
     ['Mistral', 400, '1500', 'Invalid model: mistral-9'],
     ['Anthropic', 404, 'not_found_error', 'model: claude-9'],
@@ -143,12 +142,24 @@ describe('what of a channel a complaint is about', () => {
     expect(error.retry).toBe(status === 403 ? 'next-channel' : 'never')
   })
 
-  test('a model that the caller named in another field is theirs', () => {
+  test("OpenAI's 400 is about the model that was asked; one that the caller named elsewhere is theirs", () => {
     const message = "The requested model 'x' does not exist."
-    const inTool = { status: 400, code: 'model_not_found', message, param: 'tools[0].model' }
-    const error = judge({ ...complaint, ...inTool })
+    const missing = { ...complaint, status: 400, code: 'model_not_found', message }
+    expect(judge({ ...missing, param: 'model' })).toMatchObject({ blames: 'model', retry: 'next-channel' })
+    for (const param of ['tools[0].model', undefined]) {
+      const error = judge({ ...missing, param })
+      expect(error).toMatchObject({ kind: 'upstream_rejected', status: 400, retry: 'never' })
+      expect(error.blames).toBeUndefined()
+    }
+  })
+
+  test.each([
+    "Invalid value: 'incorrect api key provided'. Supported values are: 'low' and 'high'.",
+    'Invalid value at \'contents[0].role\', "API key expired"',
+    "Input tag 'api_key_invalid' found using 'type' does not match any of the expected tags",
+  ])('%s: what the caller wrote, and no key of ours', message => {
+    const error = judge({ ...complaint, status: 400, message })
     expect(error).toMatchObject({ kind: 'upstream_rejected', status: 400, retry: 'never' })
-    expect(error.blames).toBeUndefined()
   })
 
   test('a key whose credit is gone is no key at its limit', () => {
