@@ -481,6 +481,14 @@ describe('an upstream of which two choices were asked for, and one has come to i
       'the usage that comes last',
       'data: {"choices":[],"usage":{"prompt_tokens":3,"completion_tokens":2}}\n\n',
     ],
+    [
+      'the usage beside an empty delta',
+      'data: {"choices":[{"index":0,"delta":{}}],"usage":{"prompt_tokens":3,"completion_tokens":2}}\n\n',
+    ],
+    [
+      "Groq's usage",
+      'data: {"choices":[{"index":0,"delta":{}}],"x_groq":{"usage":{"prompt_tokens":3,"completion_tokens":2}}}\n\n',
+    ],
   ])('has given no more than that where it says so by %s', async (_, end) => {
     const { fed, stream } = await openBoth('chat')
     fed.write(end)

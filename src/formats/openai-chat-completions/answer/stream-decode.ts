@@ -160,6 +160,8 @@ export class AnswerDecoder {
   #usage: Usage | undefined
   /** The last chunk told the usage, and had no choices. */
   #hasLastUsage = false
+  /** Whether the last chunk told one, wherever it has it. */
+  #tellsUsage = false
   /** As the first chunk says it. */
   #createdAt: number | undefined
   #blocks = 0
@@ -177,11 +179,11 @@ export class AnswerDecoder {
   }
 
   /**
-   * All choices said why they end. One that was asked for and has not begun may still come, but not behind the usage that
-   * comes last; an upstream that gives fewer than were asked for says `[DONE]`.
+   * All choices said why they end. One that was asked for and has not begun may still come, but not behind the usage; an
+   * upstream that gives fewer than were asked for, and tells none, says `[DONE]`.
    */
   get isFinished(): boolean {
-    const mayMoreCome = this.#candidates.size < this.#asked && !this.#hasLastUsage
+    const mayMoreCome = this.#candidates.size < this.#asked && !this.#tellsUsage
     if (this.#candidates.size === 0 || mayMoreCome) return false
     for (const candidate of this.#candidates.values()) if (!candidate.isFinished) return false
     return true
@@ -248,6 +250,7 @@ export class AnswerDecoder {
 
   push(chunk: JsonObject, field: 'delta' | 'message', emit: Emit): void {
     const choices = chunk['choices']
+    this.#tellsUsage = false
     this.#hasLastUsage = asArray(choices).length === 0 && asObject(chunk['usage']) !== undefined
     if (Array.isArray(choices)) {
       for (let position = 0; position < choices.length; position += 1) {
@@ -268,6 +271,7 @@ export class AnswerDecoder {
   }
 
   #count(chunk: JsonObject, usage: JsonObject | undefined, emit: Emit): void {
+    if (usage !== undefined) this.#tellsUsage = true
     const told = toldUsage(usage, readUsage(usage), this.#usage, COUNTS)
     if (told === undefined) return
     this.#usage = told.usage
