@@ -78,6 +78,11 @@ describe('edge 81: usage of every vendor', () => {
       { inputUncached: 2, cacheRead: 9, audioInput: 375, outputText: 15 },
     ],
     [
+      'the same, told by its seconds alone',
+      { prompt_tokens: 11, completion_tokens: 15, total_tokens: 401, prompt_audio_seconds: 30 },
+      { inputUncached: 11, audioInput: 375, outputText: 15 },
+    ],
+    [
       'the same, and thoughts outside of the answer',
       {
         prompt_tokens: 11,

@@ -57,10 +57,16 @@ function readCounts(usage: JsonObject): Counts {
   )
   const completion = wholeCount(usage['completion_tokens'] ?? restOf(usage, 'prompt_tokens'))
   const thought = wholeCount(output?.['reasoning_tokens'] ?? usage['reasoning_tokens'])
-  const audio = wholeCount(input?.['audio_tokens'])
+  const audio = wholeCount(input?.['audio_tokens'] ?? untoldSound(usage, prompt + completion + thought))
   const told = { input: prompt, output: completion, cached: cacheHits + cacheWrites, audio, thought }
   const untold = untoldTokens(usage['total_tokens'], told)
   return { prompt, cacheHits, cacheWrites, audio, completion, thought, untold }
+}
+
+/** Mistral may tell of a prompt's sound by its seconds and by the total alone. */
+function untoldSound(usage: JsonObject, others: number): number {
+  const seconds = asNumber(usage['prompt_audio_seconds']) ?? 0
+  return seconds > 0 ? wholeCount(usage['total_tokens']) - others : 0
 }
 
 function decodeInput({ prompt, cacheHits, cacheWrites, audio, untold }: Counts) {
