@@ -48,17 +48,18 @@ test.each([
 test('a long answer is packed for whoever takes that, and says the same', async () => {
   const input = { query: { limit: 100, status: '429' } }
   const answers = await Promise.all(
-    ['gzip', 'identity'].map(async encoding => {
+    ['gzip', 'identity', 'br, gzip;q=0'].map(async encoding => {
       const init = { headers: { 'accept-encoding': encoding }, decompress: false }
       const answer = await site.send(owner, 'GET /api/requests', input, init)
       const sent = new Uint8Array(await answer.arrayBuffer())
       return { headers: answer.headers, sent }
     }),
   )
-  const [zipped, plain] = answers
-  if (zipped === undefined || plain === undefined) throw new Error('there are two')
+  const [zipped, plain, refused] = answers
+  if (zipped === undefined || plain === undefined) throw new Error('there are three')
   expect(zipped.headers.get('content-encoding')).toBe('gzip')
   expect(plain.headers.get('content-encoding')).toBeNull()
+  expect(refused?.sent).toEqual(plain.sent)
   for (const name of ['content-type', 'cache-control', 'content-security-policy', 'x-content-type-options'])
     expect([name, zipped.headers.get(name)]).toEqual([name, plain.headers.get(name)])
   expect(zipped.sent.length).toBeLessThan(plain.sent.length / 4)

@@ -114,10 +114,12 @@ export function controller<Routes extends Contracts>(
 const zip = promisify(gzip)
 /** What is shorter than this costs more to pack than to send. */
 const PACKED_FROM = 16 * 1024
+/** With `q=0` it is refused. */
+const TAKES_GZIP = /\bgzip\b(?!\s*;\s*q=0(?:\.0*)?\s*(?:,|$))/i
 
 /** A long answer with less to send, for whoever takes that: thousands of models are megabytes that say much twice. */
 async function packed(request: Request, answer: unknown): Promise<unknown> {
-  if (!/\bgzip\b/.test(request.headers.get('accept-encoding') ?? '')) return answer
+  if (!TAKES_GZIP.test(request.headers.get('accept-encoding') ?? '')) return answer
   const text = JSON.stringify(answer)
   if (text.length < PACKED_FROM) return answer
   return new Response(await zip(text, { level: 1 }), {

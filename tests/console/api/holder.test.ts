@@ -27,6 +27,8 @@ test.each([
   ],
   ['POST /api/keys', { name: 'x'.repeat(201) }, `name: ${ONE_LINE}`],
   ['POST /api/keys', { name: '\u200b\u200b' }, `name: ${ONE_LINE}`],
+  ['POST /api/keys', { name: ' \n ' }, `name: ${ONE_LINE}`],
+  ['POST /api/keys', { name: ' '.repeat(201) }, `name: ${ONE_LINE}`],
   ['POST /api/keys', { name: 'laptop\u202egpj' }, `name: ${ONE_LINE}`],
   ['PATCH /api/keys/:id', { name: '\u3164', revision: 'x' }, `name: ${ONE_LINE}`],
   ['POST /api/keys', { name: ['a'] }, `name: ${ONE_LINE}`],

@@ -62,7 +62,7 @@ const isLine = { errorMessage: 'One line of at most 200 characters, with somethi
 /** What people know something by, or nothing. */
 export const line = Type.Unsafe<string>(
   Type.Intersect(
-    [Type.String(isLine), Type.RegExp(new RegExp(`^\\s*$|${TITLE.source}`, 'u'), isLine)],
+    [Type.String(isLine), Type.RegExp(new RegExp(`^ {0,200}$|${TITLE.source}`, 'u'), isLine)],
     isLine,
   ),
 )
