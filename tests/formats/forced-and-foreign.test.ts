@@ -26,6 +26,9 @@ describe('a call that is forced', () => {
     const body = { input: 'hi', tools: [mcp], tool_choice: 'required' }
     expect(() => lower(RESPONSES, to, body)).toThrow(refusal('tool_choice'))
     expect(lower(RESPONSES, to, { ...body, tool_choice: 'auto' }).losses).toEqual(['tools.mcp'])
+    const allowed = { type: 'allowed_tools', mode: 'required', tools: [{ type: 'image_generation' }] }
+    const drawing = { input: 'hi', tools: [{ type: 'image_generation' }, mcp], tool_choice: allowed }
+    expect(() => lower(RESPONSES, to, drawing)).toThrow(refusal('tool_choice'))
   })
 
   const asked = [{ role: 'user', content: 'hi' }]

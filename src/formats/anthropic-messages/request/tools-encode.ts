@@ -29,7 +29,7 @@ export function encodeTools(request: GenerationRequest, model: ModelTraits, loss
   const { tools: offered, toolChoice } = onlyAllowed(request)
   const search = offered.find(tool => tool.type === 'hosted' && tool.kind === 'web_search')
   const tools = offered.flatMap(tool => encodeTool(tool, model, tool === search, losses))
-  refuseLostTool(request, tools)
+  if (request.tools.length > 0) refuseLostTool(toolChoice, tools)
   if (tools.length === 0) {
     const called = calledTools(request.turns)
     const choice = called.length > 0 ? { type: 'none' } : undefined
@@ -136,16 +136,14 @@ function webSearch(tool: HostedTool, losses: Losses): JsonObject {
  * A tool that the caller forces must be there: silently answering in words would break what it relies on. A choice
  * without any tools says nothing.
  */
-function refuseLostTool(request: GenerationRequest, tools: readonly JsonObject[]): void {
-  const choice = request.toolChoice
-  if (request.tools.length === 0 || choice === undefined) return
-  if (choice.type === 'tool') {
+function refuseLostTool(choice: PlainlyChosen['toolChoice'], tools: readonly JsonObject[]): void {
+  if (choice?.type === 'tool') {
     const name = wireName(choice)
     if (!tools.some(tool => asString(tool['name']) === name)) {
       throw unsayable('toolChoice', `forces the tool '${choice.name}', which cannot be offered to this model`)
     }
   }
-  if (choice.type === 'required' && tools.length === 0) {
+  if (choice?.type === 'required' && tools.length === 0) {
     throw unsayable('toolChoice', 'forces a tool call, but none of the tools can be offered to this model')
   }
 }
