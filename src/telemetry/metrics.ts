@@ -50,7 +50,7 @@ export function createMetrics(options: { processMetrics: boolean } = { processMe
     }),
     shed: new Counter({
       name: 'tollgate_shed_total',
-      help: 'Requests turned away because this process had more to do than it can, by what ran short.',
+      help: 'Requests turned away, and connections at rest cut off, because this process had more to do than it can, by what ran short.',
       labelNames: ['reason'] as const,
       registers,
     }),

@@ -44,6 +44,8 @@ export class ResponseSocket {
   readonly #waiting: string[] = []
   #ws: ServerWebSocket<ResponseSocket> | undefined
   #running: Promise<void> | undefined
+  /** Whether what runs is an exchange, or its answer on its way: no refusal, and nothing that costs nothing. */
+  #isAnswering = false
   /** Ends the request that runs. Each has its own: what listens to it would else stay as long as the connection. */
   #frame = new AbortController()
   /** What everybody waits for who sent something while the socket's buffer was full. */
@@ -110,9 +112,13 @@ export class ResponseSocket {
     if (this.#running === undefined) this.#ws?.close(GOING_AWAY, 'This gateway is shutting down')
   }
 
-  /** Cuts off a connection that nothing runs on, which may hold most of a frame until its other end has closed it as well. */
-  makeRoom(): void {
-    if (this.#running === undefined) this.#ws?.terminate()
+  /**
+   * Cuts off a connection that no exchange runs on, which may hold most of a frame until its other end has closed it as well.
+   * What else runs may wait for a caller who never reads. False: it stays.
+   */
+  makeRoom(): boolean {
+    if (!this.#isAnswering) this.#ws?.terminate()
+    return !this.#isAnswering
   }
 
   /** The key is not good any more: ends the connection, and what runs on it. */
@@ -138,11 +144,15 @@ export class ResponseSocket {
       if (json === undefined) throw new GatewayError('invalid_json', 'The frame is not a JSON object')
       assertCreate(json)
       if (json['generate'] === false) return await this.#warmUp(frame, lane)
+      this.#isAnswering = true
       const response = await runResponse(this.#gateway, this.#callOf(frame), this.#memory)
+      this.#isAnswering = response.ok
       if (response.ok) await this.#forward(response, lane)
       else await this.#tellResponse(response, lane)
     } catch (error) {
       this.#tell(asGatewayError(error), lane)
+    } finally {
+      this.#isAnswering = false
     }
   }
 

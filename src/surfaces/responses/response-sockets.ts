@@ -29,18 +29,31 @@ export class ResponseSockets {
   readonly #open = new Set<ResponseSocket>()
   readonly #stop: () => void
   #isDraining = false
+  /** Whether memory was short at the last look. */
+  #wasShort = false
   #onEmpty: () => void = () => {}
 
   constructor(gateway: ResponseGateway) {
     this.#gateway = gateway
     this.#stop = gateway.clock.every(CHECK_MS, () => {
-      // Frames that arrive are where nobody can count them, so their connections end before the process would.
-      const isShort = gateway.bodyRoom.isShort
-      for (const socket of this.#open) {
-        if (isShort) socket.makeRoom()
-        void this.#checkKey(socket)
-      }
+      this.#checkMemory()
+      for (const socket of this.#open) void this.#checkKey(socket)
     })
+  }
+
+  /**
+   * Frames that arrive are where nobody can count them, so their connections end before the process would. Bodies that one
+   * caller may send at once are gone by the next look.
+   */
+  #checkMemory(): void {
+    const { bodyRoom, metrics, log } = this.#gateway
+    const [wasShort, isShort] = [this.#wasShort, bodyRoom.isShort]
+    this.#wasShort = isShort
+    if (!wasShort || !isShort) return
+    const cut = [...this.#open].filter(socket => socket.makeRoom()).length
+    if (cut === 0) return
+    metrics.shed.inc({ reason: 'memory' }, cut)
+    log.warn({ connections: cut }, 'memory is short: connections at rest were cut off')
   }
 
   /** True for a request that asks for such a connection. */
@@ -65,7 +78,10 @@ export class ResponseSockets {
       const caller = await authenticateCaller(gateway.authenticate, request)
       const address = listener.addressOf(request)
       admitCaller(caller, () => address)
-      if (gateway.bodyRoom.isShort) throw noRoom()
+      if (gateway.bodyRoom.isShort) {
+        gateway.metrics.shed.inc({ reason: 'memory' })
+        throw noRoom()
+      }
       const data = new ResponseSocket(gateway, request, address)
       // Bun answers another version by itself, with an empty body.
       if (request.headers.get('sec-websocket-version') !== WEBSOCKET_VERSION) {

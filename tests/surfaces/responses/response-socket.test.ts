@@ -75,6 +75,35 @@ test('whoever sends what is refused and never reads is cut off: what is to be to
   socket.closed()
 })
 
+test.each([
+  ['request', { model: 'nothing', input: 'hi' }],
+  ['request to get ready', { model: 'chat/echo', input: 'hi', generate: false }],
+])('a %s whose answer nobody reads keeps no connection where memory is short', async (_what, fields) => {
+  const { socket, caller, types } = connection()
+  socket.message(JSON.stringify({ type: 'response.create', ...fields }))
+  await until(() => types().length === 1)
+  expect(socket.makeRoom()).toBe(true)
+  expect(caller.isCutOff).toBe(true)
+  socket.closed()
+})
+
+test('an answer that is read slowly keeps its connection where memory is short, until all of it is sent', async () => {
+  const { socket, caller, types } = connection()
+  socket.message(JSON.stringify({ type: 'response.create', model: 'chat/echo', input: 'hi' }))
+  expect(socket.makeRoom()).toBe(false)
+  await until(() => types().length === 1)
+  socket.message(Buffer.from('no text'))
+  await until(() => types().includes('error'))
+  expect(socket.makeRoom()).toBe(false)
+  expect(caller.isCutOff).toBe(false)
+  caller.isFull = false
+  socket.drain()
+  await until(() => types().at(-1) === 'response.completed')
+  await until(() => socket.makeRoom())
+  expect(caller.isCutOff).toBe(true)
+  socket.closed()
+})
+
 test('a frame of more parts than a body may have is refused as one is, before it is parsed', async () => {
   const { maxBodyBytes } = gateway.server.gateway
   gateway.server.gateway.maxBodyBytes = 10_000_000

@@ -6,9 +6,9 @@ import { ResponsesWS } from 'openai/resources/responses/ws'
 import { startTestGateway, UPSTREAMS } from '#tests/support/gateway/gateway.ts'
 import { openPayer } from '#tests/support/gateway/payer.ts'
 import { scriptedGateway } from '#tests/support/gateway/scripted-gateway.ts'
+import { manualClock } from '#tests/support/manual-clock.ts'
 import { simulated } from '#tests/support/upstreams/simulated.ts'
 import { eventStream, fedStream, until } from '#tests/support/upstreams/upstream.ts'
-import { systemClock } from '@/clock/clock.ts'
 import { asArray, asObject, type JsonObject, parseObject } from '@/json/json.ts'
 import { BodyRoom } from '@/limits/body-room.ts'
 
@@ -30,11 +30,6 @@ interface Connection {
   /** Resolves with the frames of the next answer, up to its last one. */
   answer(): Promise<JsonObject[]>
   closed: Promise<CloseEvent>
-}
-
-/** Memory of which there is none left. */
-function fullRoom(): BodyRoom {
-  return new BodyRoom({ clock: systemClock, usedBytes: () => 1, mostBytes: 1, onRefused: () => undefined })
 }
 
 const LAST = new Set(['response.completed', 'response.incomplete', 'response.failed', 'error'])
@@ -284,6 +279,21 @@ describe('errors are frames, and the connection goes on', () => {
   })
 })
 
+/** How an upgrade is refused. */
+async function refusalOf(headers: Record<string, string>, url = gateway.url) {
+  const response = await fetch(`${url}/v1/responses`, {
+    headers: {
+      connection: 'Upgrade',
+      upgrade: 'websocket',
+      'sec-websocket-version': '13',
+      'sec-websocket-key': 'dGhlIHNhbXBsZSBub25jZQ==',
+      ...headers,
+    },
+  })
+  const body = parseObject(await response.text())
+  return [response.status, asObject(body?.['error'])?.['code']]
+}
+
 describe('who may connect', () => {
   test.each<[string, () => [Record<string, string>, string]]>([
     ['Authorization', () => [{ authorization: `Bearer ${gateway.key}` }, '']],
@@ -314,42 +324,6 @@ describe('who may connect', () => {
     expect(await refusalOf(headers)).toEqual([426, 'websocket_unsupported'])
   })
 
-  /** How an upgrade is refused. */
-  async function refusalOf(headers: Record<string, string>) {
-    const response = await fetch(`${gateway.url}/v1/responses`, {
-      headers: {
-        connection: 'Upgrade',
-        upgrade: 'websocket',
-        'sec-websocket-version': '13',
-        'sec-websocket-key': 'dGhlIHNhbXBsZSBub25jZQ==',
-        ...headers,
-      },
-    })
-    const body = parseObject(await response.text())
-    return [response.status, asObject(body?.['error'])?.['code']]
-  }
-
-  test('where memory is short connections at rest are cut off, since half a frame may lie in them, and none is opened', async () => {
-    const fed = fedStream()
-    fed.write(FIRST_WORDS)
-    upstream.answer = () => eventStream(fed.stream)
-    const [atRest, atWork] = [await connectWithKey(), await connectWithKey()]
-    atWork.send(create({ model: 'chat/echo', input: 'hi' }))
-    await until(() => textOf(atWork.frames) === 'first')
-    const { bodyRoom } = gateway.server.gateway
-    gateway.server.gateway.bodyRoom = fullRoom()
-    try {
-      expect((await atRest.closed).code).toBe(1006)
-      expect(await refusalOf({ authorization: `Bearer ${gateway.key}` })).toEqual([503, 'overloaded'])
-      fed.write('data: {"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}\n\ndata: [DONE]\n\n')
-      fed.close()
-      expect((await atWork.answer()).at(-1)).toMatchObject({ type: 'response.completed' })
-      expect((await atWork.closed).code).toBe(1006)
-    } finally {
-      gateway.server.gateway.bodyRoom = bodyRoom
-    }
-  })
-
   test('a key that is revoked ends its connection', async () => {
     const { id, key } = await gateway.keys.createKey({
       accountId: gateway.accountId,
@@ -360,6 +334,69 @@ describe('who may connect', () => {
     const { code } = await connection.closed
     expect(code).toBe(1008)
     expect(connection.frames.at(-1)).toMatchObject({ type: 'error', status: 401 })
+  })
+})
+
+describe('where memory is short', async () => {
+  const clock = manualClock()
+  const other = await scriptedGateway({ clock })
+  const seen = { usedBytes: 0 }
+  other.gateway.server.gateway.bodyRoom = new BodyRoom({
+    clock,
+    usedBytes: () => seen.usedBytes,
+    mostBytes: 400,
+    onRefused: () => undefined,
+  })
+  const headers = { authorization: `Bearer ${other.gateway.key}` }
+  const connectThere = () => connect(headers, '', `${other.gateway.url.replace('http', 'ws')}/v1/responses`)
+  const turnedAway = async () => (await other.gateway.metrics.shed.get()).values
+  const warnings = () => other.gateway.logLines.filter(line => line.includes('memory is short'))
+  const look = (usedBytes: number) => {
+    seen.usedBytes = usedBytes
+    clock.advance(2_000)
+  }
+  beforeEach(() => {
+    seen.usedBytes = 0
+    clock.advance(2_000)
+    other.gateway.metrics.shed.reset()
+    other.gateway.logLines.length = 0
+  })
+
+  test('at two looks in a row connections at rest are cut off, since half a frame may lie in them, counted and told', async () => {
+    const fed = fedStream()
+    fed.write(FIRST_WORDS)
+    other.upstream.answer = () => eventStream(fed.stream)
+    const [atWork, ...atRest] = [await connectThere(), await connectThere(), await connectThere()]
+    atWork.send(create({ model: 'chat/echo', input: 'hi' }))
+    await until(() => textOf(atWork.frames) === 'first')
+    look(301)
+    look(301)
+    for (const { closed } of atRest) expect((await closed).code).toBe(1006)
+    expect(await turnedAway()).toEqual([{ labels: { reason: 'memory' }, value: 2 }])
+    expect(warnings().map(line => parseObject(line))).toMatchObject([{ level: 40, connections: 2 }])
+    fed.write('data: {"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}\n\ndata: [DONE]\n\n')
+    fed.close()
+    expect((await atWork.answer()).at(-1)).toMatchObject({ type: 'response.completed' })
+    await until(() => {
+      look(301)
+      return atWork.socket.readyState === WebSocket.CLOSED
+    })
+  })
+
+  test('none is cut off for looks that are not in a row: what bodies take for a moment is no reason', async () => {
+    other.upstream.answer = simulated
+    const connection = await connectThere()
+    for (const usedBytes of [301, 300, 301, 300]) look(usedBytes)
+    connection.send(create({ model: 'chat/echo', input: 'still here' }))
+    expect(textOf(await connection.answer())).toBe('still here')
+    expect([await turnedAway(), warnings()]).toEqual([[], []])
+    connection.socket.close()
+  })
+
+  test('none is opened, which counts as a body that is turned away', async () => {
+    seen.usedBytes = 301
+    expect(await refusalOf(headers, other.gateway.url)).toEqual([503, 'overloaded'])
+    expect(await turnedAway()).toEqual([{ labels: { reason: 'memory' }, value: 1 }])
   })
 })
 
