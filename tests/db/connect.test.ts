@@ -173,6 +173,45 @@ test('a connection that breaks off as soon as it stands fails the statement that
   expect(unhandled).toEqual([])
 })
 
+/** What patches/ changes in postgres.js 3.4.9: it connected again and again, without a pause, and its statement waited for ever. */
+test.each<[string, string, (socket: Socket) => void]>([
+  ['as soon as it stands', 'CONNECTION_CLOSED', socket => socket.end()],
+  [
+    'before it is asked for anything of its own',
+    'CONNECTION_CLOSED',
+    socket =>
+      socket.once('data', () => {
+        socket.write(PRIMARY)
+        socket.once('data', () => socket.end())
+      }),
+  ],
+  [
+    'with the reason, as by a pooler whose server is gone',
+    '08P01',
+    socket =>
+      socket.once('data', () => {
+        socket.write(PRIMARY)
+        socket.once('data', () => socket.end(GONE))
+      }),
+  ],
+])(
+  'a connection that is closed %s fails the statement that it was made for, at once',
+  async (_, code, take) => {
+    let connections = 0
+    const server = await listenerFor(socket => {
+      connections += 1
+      take(socket)
+    })
+    const pool = connect(`postgres://nobody@${server.host}/none`, { max: 1 })
+    expect(await pool.sql`select 1`.catch((error: unknown) => error)).toMatchObject({ code })
+    expect(connections).toBe(1)
+    await pool.sql.end({ timeout: 0 })
+    server.close()
+  },
+)
+
+const GONE = message('E', 'SFATAL\0VFATAL\0C08P01\0Mserver login has been failing\0\0')
+
 /** What a server that takes writes says as soon as it is spoken to. */
 const PRIMARY = Buffer.concat([message('R', '\0\0\0\0'), message('Z', 'I')])
 
