@@ -414,6 +414,7 @@ test('what a gateway with a wrong clock wrote gets its months, and stays what it
 
 test('the days that are over are added up once, an hour later', async () => {
   const roll = (at: string) => sql`select ledger_roll_up(${at}::text::timestamptz) as rows`
+  await fixture.payer(5n)
   const midnight = (Math.floor(Date.now() / 86_400_000) + 1) * 86_400_000
   const afterMidnight = (ms: number) => new Date(midnight + ms).toISOString()
   await roll(afterMidnight(3_599_999))
