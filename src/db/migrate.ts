@@ -72,7 +72,7 @@ function openPatient(url: string): Client {
   return openClient(url, { max: 1, applicationName: 'tollgate migrate', statementTimeoutMs: LONGEST_MS })
 }
 
-/** The client itself tries for ever where something takes its connections and closes them, as a proxy without a server does. */
+/** Of several hosts that take connections and close them, as a proxy without a server does, the client tries one after the other for ever. */
 const PATIENCE_MS = 15_000
 
 async function within(ms: number, answered: Promise<void>): Promise<void> {

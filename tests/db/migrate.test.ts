@@ -78,16 +78,17 @@ test('refuses a database that cannot hold every character', async () => {
   await database.sql`drop database ${database.sql(name)} with (force)`
 })
 
-test('gives up on an address that takes connections and closes them', async () => {
+test.each([
+  [1, 'fails, as there is no other', undefined, 'CONNECTION_CLOSED'],
+  [2, 'gives up in time', 50, 'nothing there answered as Postgres does within 0.05 s'],
+])('of %d hosts that take connections and close them it %s', async (hosts, _, patienceMs, message) => {
   const proxy = createServer(socket => socket.on('error', () => undefined).end())
   const listening = Promise.withResolvers<void>()
   proxy.listen(0, '127.0.0.1', listening.resolve)
   await listening.promise
   const address = proxy.address()
-  const port = typeof address === 'object' ? address?.port : undefined
-  await expect(migrate(`postgres://127.0.0.1:${port}/x`, 50)).rejects.toThrow(
-    'nothing there answered as Postgres does within 0.05 s',
-  )
+  const host = `127.0.0.1:${typeof address === 'object' ? address?.port : undefined}`
+  await expect(migrate(`postgres://${Array(hosts).fill(host)}/x`, patienceMs)).rejects.toThrow(message)
   proxy.close()
 })
 
