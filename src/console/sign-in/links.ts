@@ -73,25 +73,44 @@ export function linkMakerOf({ clock, publicUrl }: Console): LinkMaker {
   return { now: clock.now, publicUrl }
 }
 
-const SUBJECTS: Record<LinkKind, string> = {
-  first_owner: 'Your Tollgate account',
-  invite: 'You are invited to Tollgate',
-  password_reset: 'A new password for Tollgate',
-  signup: 'Your Tollgate account',
+type MailedKind = Exclude<LinkKind, 'first_owner'>
+
+/** Subjects, and what one opens the link for. */
+const MAILS: Record<MailedKind, readonly [string, string]> = {
+  invite: ['You are invited to Tollgate', 'accept the invitation'],
+  password_reset: ['A new password for Tollgate', 'choose a new password'],
+  signup: ['Your Tollgate account', 'choose a password for your new account'],
 }
 
 /** Mails a link if there is a server for it; false: whoever asked has to hand it over. A failure is only logged. */
-export async function mailLink(console: Console, to: string, kind: LinkKind, url: string): Promise<boolean> {
-  const { smtp } = await entryOf(console)
-  if (smtp === undefined) return false
-  const text = `${SUBJECTS[kind]}:\n\n${url}\n\nThe link works once. If you did not expect this mail, do nothing.\n`
+export async function mailLink(
+  console: Console,
+  to: string,
+  kind: MailedKind,
+  url: string,
+): Promise<boolean> {
+  const [subject, purpose] = MAILS[kind]
+  const text = `Open this link to ${purpose}, for ${to}:
+
+${url}
+
+It works once, and for ${inWords(LIFETIMES[kind])}. If you did not expect this mail, do nothing.
+`
   try {
-    await console.sendMail(smtp, { to, subject: SUBJECTS[kind], text })
+    const { smtp } = await entryOf(console)
+    if (smtp === undefined) return false
+    await console.sendMail(smtp, { to, subject, text })
     return true
   } catch (error) {
     console.log.warn({ err: error }, 'a mail could not be sent')
     return false
   }
+}
+
+function inWords(ms: number): string {
+  const hours = ms / HOUR_MS
+  if (hours === 1) return 'an hour'
+  return hours <= 24 ? `${hours} hours` : `${hours / 24} days`
 }
 
 interface Acceptance {

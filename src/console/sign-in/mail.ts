@@ -28,7 +28,8 @@ export const sendMail: SendMail = async (server, { to, subject, text }) => {
     ...(server.user === undefined ? {} : { auth: { user: server.user, pass: server.password ?? '' } }),
   })
   try {
-    await transport.sendMail({ from: server.from, to, subject, text })
+    // As one address: read as a list it could name others.
+    await transport.sendMail({ from: server.from, to: { name: '', address: to }, subject, text })
   } finally {
     transport.close()
   }
