@@ -572,6 +572,24 @@ describe('a one-time link', () => {
     expect((await site.fail(ada, 'PUT /api/me/password', { body: wrong })).field).toBe('current')
   })
 
+  test('to a new password is not undone by a change that began before it', async () => {
+    const ada = await site.signUp('shut-out@example.com')
+    const terms = { kind: 'password_reset', email: ada.email, role: null } as const
+    const token = tokenOf(await makeLink(linkMakerOf(site.console), gateway.database.orm, terms))
+    const { passwords } = site.console
+    const { hash } = passwords
+    passwords.hash = async password => {
+      passwords.hash = hash
+      const body = { token, password: 'another good password' }
+      expect((await site.send(undefined, 'POST /api/links/accept', { body })).status).toBe(200)
+      return hash(password)
+    }
+    const late = { current: PASSWORD, password: 'the password of a thief' }
+    expect((await site.fail(ada, 'PUT /api/me/password', { body: late })).code).toBe('unauthenticated')
+    expect((await signIn(ada.email, 'the password of a thief')).status).toBe(401)
+    expect((await signIn(ada.email, 'another good password')).status).toBe(200)
+  })
+
   test('to a new password ends the sessions that there are', async () => {
     const ada = await site.signUp('reset@example.com')
     const terms = { kind: 'password_reset', email: 'reset@example.com', role: null } as const
@@ -684,12 +702,15 @@ describe('signing up', () => {
     }
     await until(() => site.mails.length === 2)
     const mail = site.mails.find(({ to }) => to === 'visitor@example.com')
+    expect(mail?.text).toMatch(/new account, for visitor@example\.com:.*once, and for 24 hours\./s)
     const token = /#([\w-]+)/.exec(mail?.text ?? '')?.[1] ?? ''
     const { user } = await site.call(undefined, 'POST /api/links/accept', {
       body: { token, password: PASSWORD },
     })
     expect(user).toMatchObject({ email: 'visitor@example.com', role: null })
-    expect(site.mails.find(({ to }) => to === 'member@example.com')?.subject).toContain('password')
+    const other = site.mails.find(({ to }) => to === 'member@example.com')
+    expect(other?.subject).toBe('A new password for Tollgate')
+    expect(other?.text).toMatch(/new password, for member@example\.com:.*once, and for an hour\./s)
   })
 
   test('an administrator who makes an account with an invitation is told whether it was mailed', async () => {

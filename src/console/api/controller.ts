@@ -10,7 +10,14 @@ import type { Console } from '../deployment.ts'
 import { ConsoleError } from '../failure.ts'
 import { readJson } from '../json-body.ts'
 import { isOwnPage } from '../sign-in/origin.ts'
-import { confirmPassword, findSession, hasRank, type Origin, type SignedIn } from '../sign-in/sessions.ts'
+import {
+  confirmPassword,
+  findSession,
+  hasRank,
+  type Origin,
+  type SignedIn,
+  signInFirst,
+} from '../sign-in/sessions.ts'
 import { assertStorable } from '../storable.ts'
 import { wrongField } from '../wrong-field.ts'
 import type { Access, Contracts, Input, Output, RouteContract, RouteName } from './contract/route.ts'
@@ -207,7 +214,7 @@ async function admit(
   }
   const signedIn = await findSession(console, request)
   if (access === 'anyone') return signedIn
-  if (signedIn === undefined) throw new ConsoleError('unauthenticated', 'Sign in first')
+  if (signedIn === undefined) throw signInFirst()
   if (access !== 'holder' && !hasRank(signedIn.user.role, LEAST_ROLE[access])) {
     throw new ConsoleError('forbidden', 'Your role does not allow this')
   }

@@ -12,6 +12,7 @@ import {
   stepOf,
 } from '../sign-in/second-factor.ts'
 import { sessionStore } from '../sign-in/session-store.ts'
+import { lockSignedIn } from '../sign-in/sessions.ts'
 import { userStore } from '../sign-in/user-store.ts'
 import { meRoutes } from './contract/session.ts'
 import { controller, DONE, type Listener } from './controller.ts'
@@ -23,13 +24,14 @@ export function meApi(console: Console, listener: Listener) {
   const accounts = accountStore(database)
 
   return controller('console-me', console, listener, meRoutes, {
-    'PUT /api/me/password': async ({ signedIn: { user, sessionId }, body }) => {
+    'PUT /api/me/password': async ({ signedIn, body }) => {
       const passwordHash = await passwords.hash(body.password)
       await database.orm.transaction(async tx => {
-        const store = userStore(tx)
-        await store.change(user.id, { passwordHash, resetRequestedAt: null })
-        await linkStore(tx).revoke(user.email, ['password_reset'])
-        await sessionStore(tx).endAll(user.id, sessionId)
+        // Before the user is locked, as by whoever accepts one.
+        await linkStore(tx).revoke(signedIn.user.email, ['password_reset'])
+        const { id } = await lockSignedIn(tx, signedIn)
+        await userStore(tx).change(id, { passwordHash, resetRequestedAt: null })
+        await sessionStore(tx).endAll(id, signedIn.sessionId)
       })
       return DONE
     },
@@ -40,19 +42,18 @@ export function meApi(console: Console, listener: Listener) {
       await users.change(user.id, { totpPending: console.secretBox.seal(secret) })
       return { secret, uri }
     },
-    'POST /api/me/totp/confirm': async ({ signedIn: { user, sessionId }, body }) => {
-      throttle.take(['second-factor', String(user.id)])
+    'POST /api/me/totp/confirm': async ({ signedIn, body }) => {
+      throttle.take(['second-factor', String(signedIn.user.id)])
       const codes = newRecoveryCodes()
       await database.orm.transaction(async tx => {
-        const store = userStore(tx)
         // Of several at once one confirms: the recovery codes of another would never work.
-        const { totpPending = null } = (await store.lock(user.id)) ?? {}
+        const { id, totpPending } = await lockSignedIn(tx, signedIn)
         if (totpPending === null) throw new ConsoleError('refused', 'There is nothing to confirm')
         const step = stepOf(console.secretBox.open(totpPending), body.code, clock.now())
         if (step === undefined) throw invalid('code', 'This code is wrong')
-        await store.change(user.id, { totpSecret: totpPending, totpPending: null, totpStep: step })
-        await factorStore(tx).setRecoveryCodes(user.id, codes.map(hashRecoveryCode))
-        await sessionStore(tx).endAll(user.id, sessionId)
+        await userStore(tx).change(id, { totpSecret: totpPending, totpPending: null, totpStep: step })
+        await factorStore(tx).setRecoveryCodes(id, codes.map(hashRecoveryCode))
+        await sessionStore(tx).endAll(id, signedIn.sessionId)
       })
       return { recovery_codes: codes }
     },

@@ -21,6 +21,10 @@ export function sessionStore(rows: Rows) {
         .where(eq(consoleSession.tokenHash, tokenHash))
       return row
     },
+    async isThere(id: number): Promise<boolean> {
+      const [row] = await rows.select().from(consoleSession).where(eq(consoleSession.id, id))
+      return row !== undefined
+    },
     /** Those that were in use since, newest first. */
     list(userId: number, now: Date, seenSince: Date): Promise<StoredSession[]> {
       const isUsable = and(gt(consoleSession.expiresAt, now), gt(consoleSession.seenAt, seenSince))

@@ -1,3 +1,4 @@
+import type { Transaction } from '@/db/connect.ts'
 import type { Role } from '@/db/schema.ts'
 import type { Console } from '../deployment.ts'
 import { ConsoleError } from '../failure.ts'
@@ -52,6 +53,21 @@ export async function openSession(console: Console, user: StoredUser, origin: Or
     await store.touch(id, user.id, new Date(now))
   })
   return cookie(console, token, LIFETIME_MS / 1000)
+}
+
+/**
+ * Who is signed in as they are now, for a change of the way in: nobody else makes one until the end of the transaction.
+ * @throws ConsoleError `unauthenticated` where the session has ended since, perhaps to shut out who asks for the change
+ */
+export async function lockSignedIn(tx: Transaction, { sessionId, user }: SignedIn): Promise<StoredUser> {
+  const locked = await userStore(tx).lock(user.id)
+  if (locked === undefined || !(await sessionStore(tx).isThere(sessionId))) throw signInFirst()
+  return locked
+}
+
+/** Nobody is signed in, or not any more. */
+export function signInFirst(): ConsoleError {
+  return new ConsoleError('unauthenticated', 'Sign in first')
 }
 
 /**
