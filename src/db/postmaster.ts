@@ -126,15 +126,16 @@ async function tryStart(cluster: Cluster): Promise<{ pid: number } | { failure: 
 }
 
 /**
- * A killed server leaves two files with its process id. That can be somebody else's by now (a restarted machine or
- * container), or a corpse that nobody buries (a container without an init), and Postgres would take either for a
- * server that runs. Our own id in its place says what is true: a server cannot be its own parent. The rest of the file
- * must stay, for Postgres finds by it whether children of the killed server are still at work.
+ * A killed server leaves two files with its process id. That can be somebody else's by now (a restarted machine), or a
+ * corpse that nobody buries (a container without an init), and Postgres would take either for a server that runs; or the
+ * next server's (processes have the same ids each time a container starts), and we would take that for ready while it
+ * still recovers. Our own id in its place says what is true: a server cannot be its own parent. The rest of the file must
+ * stay, for Postgres finds by it whether children of the killed server are still at work.
  */
 function correctStaleFiles(directory: string): void {
   for (const name of ['postmaster.pid', '.s.PGSQL.5432.lock']) {
     const pid = readPidFile(directory, name)?.pid
-    if (pid === undefined || !isAlive(pid) || isServerOf(pid, directory)) continue
+    if (pid === undefined || isServerOf(pid, directory)) continue
     const path = join(directory, name)
     writeFileSync(path, readFileSync(path, 'utf8').replace(/^\d+/, String(process.pid)))
   }
@@ -171,15 +172,6 @@ function readCommandLine(pid: number): string[] {
     return readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0')
   } catch {
     return []
-  }
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0)
-    return true
-  } catch {
-    return false
   }
 }
 
