@@ -123,7 +123,12 @@ describe('what of a channel a complaint is about', () => {
     ['Mistral', 400, '1500', 'Invalid model: mistral-9'],
     ['Anthropic', 404, 'not_found_error', 'model: claude-9'],
     ['Google', 404, 'NOT_FOUND', 'models/gemini-9 is not found for API version v1beta, or is not supported'],
+    ['Vertex', 404, 'NOT_FOUND', 'Publisher Model `projects/p/models/x` was not found'],
+    ['vLLM', 404, 'NotFoundError', 'The model `x` does not exist.'],
+    ['Ollama', 404, undefined, 'model "x" not found, try pulling it first'],
+    ['Fireworks', 404, undefined, 'Model not found, inaccessible, and/or not deployed'],
     ['a follower', 404, undefined, 'Model x-large not found'],
+    ['a follower', 404, undefined, 'The requested model x is currently not available'],
   ])('%s, %i, %p, %p: one model with this key; another channel may have it', (_, status, code, message) => {
     const error = judge({ ...complaint, status, code, message })
     expect(error).toMatchObject({ blames: 'model', retry: 'next-channel' })
@@ -133,6 +138,9 @@ describe('what of a channel a complaint is about', () => {
   test.each([
     [404, 'Response resp_1 not found.'],
     [404, 'no'],
+    [404, "No such File object: 'the model x does not exist'"],
+    [404, "Container with id 'model' not found."],
+    [404, 'container: no access to the model'],
     [400, 'The model does not exist'],
     [400, "Invalid model: expected a string, got 'a b'"],
     [403, 'Country, region, or territory not supported'],
@@ -142,13 +150,17 @@ describe('what of a channel a complaint is about', () => {
     expect(error.retry).toBe(status === 403 ? 'next-channel' : 'never')
   })
 
-  test("OpenAI's 400 is about the model that was asked; one that the caller named elsewhere is theirs", () => {
+  test("OpenAI's 400 or 404 is about the model that was asked; one that the caller named elsewhere is theirs", () => {
     const message = "The requested model 'x' does not exist."
     const missing = { ...complaint, status: 400, code: 'model_not_found', message }
     expect(judge({ ...missing, param: 'model' })).toMatchObject({ blames: 'model', retry: 'next-channel' })
-    for (const param of ['tools[0].model', undefined]) {
-      const error = judge({ ...missing, param })
-      expect(error).toMatchObject({ kind: 'upstream_rejected', status: 400, retry: 'never' })
+    for (const [status, param] of [
+      [400, 'tools[0].model'],
+      [404, 'tools[0].model'],
+      [400, undefined],
+    ] as const) {
+      const error = judge({ ...missing, status, param })
+      expect(error).toMatchObject({ kind: 'upstream_rejected', status, retry: 'never' })
       expect(error.blames).toBeUndefined()
     }
   })
