@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { openEmbedded } from '@/db/embedded.ts'
 
-const FUNCTIONS = 'drizzle/0002_ledger_functions.sql'
+const HOLD = 'drizzle/0042_held_under_the_lock.sql'
 const HOLD_BATCH = 'drizzle/0020_budget_entries.sql'
 const POST = 'drizzle/0024_closed_accounts.sql'
 const CLOSE = 'drizzle/0034_refunds_free_budgets.sql'
@@ -22,14 +22,14 @@ interface Planted {
 export const PLANTED: readonly Planted[] = [
   {
     bug: 'a hold of one does not ask whether the credit is there (a dropped WHERE)',
-    file: FUNCTIONS,
+    file: HOLD,
     find: 'WHERE w.account_id = p_account AND w.credits - w.debits + w.overdraft - w.pending >= p_amount',
     replace: 'WHERE w.account_id = p_account',
     caughtBy: 'tests/ledger/hold.test.ts',
   },
   {
     bug: 'a hold does not check the status of the key again',
-    file: FUNCTIONS,
+    file: HOLD,
     find: "k.account_id = p_account AND k.status = 'active' AND k.cap_nano IS NULL",
     replace: 'k.account_id = p_account AND k.cap_nano IS NULL',
     caughtBy: 'tests/ledger/hold.test.ts',

@@ -96,6 +96,35 @@ test.each<[string, number, Parameters<typeof fixture.payer>[1]]>([
   )
 })
 
+test.each([
+  ['a hold', 1],
+  ['a batch of holds', 2],
+])(
+  '%s that waits for its wallet while its exchange is held and charged on another connection is not opened',
+  async (_, count) => {
+    const payer = await fixture.payer(100n)
+    const owner = newId()
+    await store.register(owner, 'test')
+    const again = Array.from({ length: count }, () => holdOf(payer, 5n))
+    const [charged = holdOf(payer, 5n)] = again
+    const other = connect(fixture.database.url, { max: 1 })
+    await other.sql`begin`
+    await other.sql`select from wallet where account_id = ${payer.accountId} for no key update`
+    const asking = store.hold(owner, again)
+    await untilWaiting('ledger_hold')
+    await ledgerStore(other).hold(owner, [charged])
+    await ledgerStore(other).settle([costOf(charged, 3n)])
+    await other.sql`commit`
+    await other.close()
+    expect((await asking)[0]).toBeInstanceOf(Error)
+    expect(await database.sql`select from hold where id = ${charged.id}`).toHaveLength(0)
+    expect(await store.balance(payer.accountId)).toMatchObject({
+      balanceNano: 97n,
+      pendingNano: BigInt(5 * (count - 1)),
+    })
+  },
+)
+
 type Reserved = Awaited<ReturnType<typeof database.sql.reserve>>
 
 test.each<[string, (sql: Reserved, request: HoldRequest) => Promise<unknown>]>([

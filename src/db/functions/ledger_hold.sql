@@ -1,5 +1,7 @@
--- A batch of one, as one plain statement for the common case: nothing is open under this id, the key has no cap, the
--- credit is there. Everything else goes to ledger_hold_batch, which also knows why.
+-- A batch of one, as plain statements for the common case: nothing is open under this id, the key has no cap, the credit
+-- is there. Everything else goes to ledger_hold_batch, which also knows why. The wallet is locked by a statement of its
+-- own, so that the next one sees what was held and charged while this waited: the same hold, told on a connection that was
+-- lost, may come to its turn after its exchange has ended.
 CREATE OR REPLACE FUNCTION public.ledger_hold(p_owner uuid, p_id uuid, p_account bigint, p_key bigint, p_amount bigint, p_version bigint, p_lifetime bigint)
  RETURNS TABLE(hold_id uuid, result text, available bigint, key_available bigint, resets_at timestamp with time zone)
  LANGUAGE plpgsql
@@ -11,6 +13,7 @@ CREATE OR REPLACE FUNCTION public.ledger_hold(p_owner uuid, p_id uuid, p_account
  SET enable_mergejoin TO 'off'
 AS $function$
 BEGIN
+  PERFORM FROM wallet w WHERE w.account_id = p_account FOR NO KEY UPDATE;
   RETURN QUERY
     WITH reserved AS (
       UPDATE wallet w SET pending = w.pending + p_amount

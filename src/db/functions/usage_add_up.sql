@@ -1,8 +1,9 @@
 -- Adds what was stored since the last time, a day's worth at most; the result: whether there is more. Rows have the
 -- moment at which they were written, so what is stored within p_margin is left, and whatever is not older than the
 -- oldest transaction that may still commit some: a commit can wait for its standby for longer than any margin. After the
--- clock was ahead and was set back, rows are written behind what was added up, and all is added up anew. One does it at
--- a time.
+-- clock was ahead and was set back, rows are written behind what was added up, and all is added up anew. By a clock that
+-- runs on, what was added up ends p_margin ago or earlier; by one that was set back so far that rows may be missed, later
+-- than half of that, since looks are a minute apart. One does it at a time.
 CREATE OR REPLACE FUNCTION public.usage_add_up(p_margin interval)
  RETURNS boolean
  LANGUAGE plpgsql
@@ -15,7 +16,7 @@ DECLARE
   v_until timestamptz;
 BEGIN
   SELECT p.stored_before INTO v_from FROM usage_progress p FOR UPDATE;
-  IF v_from > clock_timestamp() THEN
+  IF v_from > clock_timestamp() - p_margin / 2 THEN
     DELETE FROM usage_total;
     UPDATE usage_progress SET stored_before = '-infinity';
     v_from := '-infinity';

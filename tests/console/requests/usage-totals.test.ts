@@ -265,6 +265,24 @@ test('what is stored after the clock was ahead and was set back is added up as w
   expect(await audited()).toMatchObject({ count: 0 })
 })
 
+test('so is what a clock wrote that was set back by half a minute more than what is left each time', async () => {
+  await sql`delete from exchange`
+  await sql`update usage_progress set stored_before = '-infinity'`
+  await sql`delete from usage_total`
+  await store(SMALL)
+  await sql`update exchange set stored_at = now() - interval '1 hour'`
+  await addUpUsage(database)
+  await store(SMALL)
+  await sql`update exchange set stored_at = now() - interval '50 seconds' where stored_at > now() - interval '1 minute'`
+  // What was added up by a clock that was 15.5 minutes ahead, and was set back a minute ago.
+  await sql`update usage_progress set stored_before = now() - interval '30 seconds'`
+  await addUpUsage(database)
+  await addUpUsage(database, 0)
+  const [total] = await sql`select sum(requests)::int as requests from usage_total`
+  expect(total).toEqual({ requests: 2 })
+  expect(await audited()).toMatchObject({ count: 0 })
+})
+
 test.each([
   ['a request too many', 'update usage_total set requests = requests + 1', 0n],
   ['a cost too small', 'update usage_total set cost_nano = cost_nano - 2', 2n],
