@@ -1,5 +1,7 @@
 import { afterAll } from 'bun:test'
+import { endLeftovers } from './support/leftovers.ts'
 import { closeTestServer } from './support/stores/database.ts'
 
-// Runs after the last test of the last file. Costs nothing unless a test asked for a database.
+// Run after the last test of the last file. Cost nothing unless a test asked for a database, or left a process behind.
 afterAll(closeTestServer, 60_000)
+afterAll(endLeftovers, 60_000)

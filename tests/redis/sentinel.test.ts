@@ -2,6 +2,7 @@ import { expect, test } from 'bun:test'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { endsWithTests } from '#tests/support/leftovers.ts'
 import { freePort, hasRedisServer, startRedisServer } from '#tests/support/stores/redis.ts'
 import { until } from '#tests/support/upstreams/upstream.ts'
 import { openRedis, redisScript } from '@/redis/redis.ts'
@@ -77,6 +78,7 @@ sentinel down-after-milliseconds main 500
       stdout: 'ignore',
       stderr: 'ignore',
     })
+    endsWithTests(child)
     const cli = (...words: string[]) =>
       Bun.$`redis-cli -h 127.0.0.1 -p ${port} ${words}`.quiet().nothrow().text()
     await until(async () => (await cli('ping')) === 'PONG\n')

@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { connect, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { endsWithTests } from '#tests/support/leftovers.ts'
 
 /** `tollgate serve` as a process of its own. */
 export interface ServerProcess {
@@ -54,6 +55,7 @@ export async function spawnServer(options: SpawnOptions = {}): Promise<ServerPro
     stdout: 'pipe',
     stderr: 'pipe',
   })
+  endsWithTests(child)
   let output = ''
   const collect = async (stream: ReadableStream<Uint8Array>) => {
     const decoder = new TextDecoder()

@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { endsWithTests } from '#tests/support/leftovers.ts'
 import { openRedis, type RedisConnection, type RedisConnectOptions } from '@/redis/redis.ts'
 
 /** A redis-server of the test's own. */
@@ -100,6 +101,7 @@ async function formCluster(port: number): Promise<void> {
 async function spawnServer(port: number, directory: string, more: readonly string[]) {
   const settings = [...more, '--bind', '127.0.0.1', '--save', '', '--appendonly', 'no', '--dir', directory]
   const child = Bun.spawn(['redis-server', '--port', String(port), ...settings], { stdout: 'pipe' })
+  endsWithTests(child)
   const output = child.stdout.pipeThrough(new TextDecoderStream()).getReader()
   let text = ''
   while (!text.includes('Ready to accept connections')) {
