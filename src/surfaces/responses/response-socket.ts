@@ -53,9 +53,13 @@ export class ResponseSocket {
   /** Errors that are on their way to the socket. */
   #untold = 0
   #isLeaving = false
+  #isRefused = false
+  /** Whose it is. */
+  readonly account: number
 
-  constructor(gateway: ResponseGateway, opened: Request, address: string | undefined) {
+  constructor(gateway: ResponseGateway, opened: Request, account: number, address: string | undefined) {
     this.#gateway = gateway
+    this.account = account
     this.#memory = new SocketMemory(gateway.maxBodyBytes)
     this.#opened = { url: opened.url, headers: requestHeaders(opened.headers) }
     this.#address = address
@@ -121,8 +125,10 @@ export class ResponseSocket {
     return !this.#isAnswering
   }
 
-  /** The key is not good any more: ends the connection, and what runs on it. */
+  /** The key is not good any more: ends the connection, and what runs on it. Who has not read that by the next look is cut off. */
   refuse(error: GatewayError): void {
+    if (this.#isRefused) return this.#ws?.terminate()
+    this.#isRefused = true
     this.#tell(error, undefined)
   }
 

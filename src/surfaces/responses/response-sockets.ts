@@ -1,11 +1,12 @@
 import type { Server, WebSocketHandler } from 'bun'
 import { asGatewayError, GatewayError } from '@/errors/gateway-error.ts'
-import { admitCaller } from '@/exchange/admission/admission.ts'
+import { admitCaller, admitWork } from '@/exchange/admission/admission.ts'
 import { authenticateCaller } from '@/exchange/admission/authentication.ts'
 import { noRoom } from '@/exchange/admission/body-arrival.ts'
 import type { Listener } from '@/exchange/call.ts'
 import { errorResponse } from '@/exchange/relay/reply.ts'
 import type { ResponseGateway } from '@/exchange/responses/kept-responses.ts'
+import { fileLimit } from '@/limits/load.ts'
 import { ResponseSocket } from './response-socket.ts'
 
 /** How often the keys of open connections are looked at again, of which a revoked one ends its connection, and the memory. */
@@ -23,6 +24,9 @@ const BUFFER_BYTES = 256 * 1024 * 1024
 /** The largest frame that Bun can be told to take. */
 const LARGEST_FRAME_BYTES = 2 ** 31 - 1
 
+/** Connections that one account may have to this process: those at rest are within no limit of requests, and each is a file. */
+const MOST_OF_ACCOUNT = Math.min(1_000, Math.floor(fileLimit() / 8))
+
 /** All connections of the Responses surface over WebSocket. */
 export class ResponseSockets {
   readonly #gateway: ResponseGateway
@@ -32,9 +36,11 @@ export class ResponseSockets {
   /** Whether memory was short at the last look. */
   #wasShort = false
   #onEmpty: () => void = () => {}
+  readonly #mostOfAccount: number
 
-  constructor(gateway: ResponseGateway) {
+  constructor(gateway: ResponseGateway, mostOfAccount = MOST_OF_ACCOUNT) {
     this.#gateway = gateway
+    this.#mostOfAccount = mostOfAccount
     this.#stop = gateway.clock.every(CHECK_MS, () => {
       this.#checkMemory()
       for (const socket of this.#open) void this.#checkKey(socket)
@@ -74,7 +80,7 @@ export class ResponseSockets {
     const gateway = this.#gateway
     const requestId = gateway.newRequestId()
     try {
-      if (gateway.draining) throw new GatewayError('shutting_down', 'This gateway is shutting down')
+      admitWork(gateway)
       const caller = await authenticateCaller(gateway.authenticate, request)
       const address = listener.addressOf(request)
       admitCaller(caller, () => address)
@@ -82,7 +88,8 @@ export class ResponseSockets {
         gateway.metrics.shed.inc({ reason: 'memory' })
         throw noRoom()
       }
-      const data = new ResponseSocket(gateway, request, address)
+      this.#admitOneMore(caller.accountId)
+      const data = new ResponseSocket(gateway, request, caller.accountId, address)
       // Bun answers another version by itself, with an empty body.
       if (request.headers.get('sec-websocket-version') !== WEBSOCKET_VERSION) {
         throw new GatewayError(
@@ -95,6 +102,17 @@ export class ResponseSockets {
     } catch (error) {
       return errorResponse(asGatewayError(error), requestId, 'responses')
     }
+  }
+
+  #admitOneMore(account: number): void {
+    let open = 0
+    for (const socket of this.#open) if (socket.account === account) open += 1
+    if (open < this.#mostOfAccount) return
+    throw new GatewayError(
+      'too_many_concurrent',
+      `This account has ${open} WebSockets open, as many as it may have`,
+      { retryAfterMs: CHECK_MS },
+    )
   }
 
   get handler(): WebSocketHandler<ResponseSocket> {

@@ -3,6 +3,7 @@ import { expect, test } from 'bun:test'
 import type { ServerWebSocket } from 'bun'
 import { scriptedGateway } from '#tests/support/gateway/scripted-gateway.ts'
 import { until } from '#tests/support/upstreams/upstream.ts'
+import { GatewayError } from '@/errors/gateway-error.ts'
 import { parseObject } from '@/json/json.ts'
 import { ResponseSocket } from '@/surfaces/responses/response-socket.ts'
 
@@ -15,7 +16,7 @@ function connection() {
   const opened = new Request(`${gateway.url}/v1/responses`, {
     headers: { authorization: `Bearer ${gateway.key}` },
   })
-  const socket = new ResponseSocket(gateway.server.gateway, opened, '127.0.0.1')
+  const socket = new ResponseSocket(gateway.server.gateway, opened, gateway.accountId, '127.0.0.1')
   const ws = {
     send: (frame: string) => {
       frames.push(frame)
@@ -72,6 +73,17 @@ test('whoever sends what is refused and never reads is cut off: what is to be to
   socket.message(Buffer.from('no text'))
   expect(caller.isCutOff).toBe(true)
   await until(() => types().length === 64)
+  socket.closed()
+})
+
+test('whoever does not read that the key is not good any more is cut off at the next look at it', async () => {
+  const { socket, caller, types } = connection()
+  const error = new GatewayError('invalid_api_key', 'This API key is revoked')
+  socket.refuse(error)
+  await until(() => types().includes('error'))
+  expect(caller.isCutOff).toBe(false)
+  socket.refuse(error)
+  expect(caller.isCutOff).toBe(true)
   socket.closed()
 })
 

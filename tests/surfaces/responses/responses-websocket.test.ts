@@ -1,5 +1,6 @@
 import { afterAll, beforeEach, describe, expect, test } from 'bun:test'
 import { connect as connectSocket } from 'node:net'
+import type { Server } from 'bun'
 import OpenAI from 'openai'
 import type { ResponsesServerEvent } from 'openai/resources/responses/responses'
 import { ResponsesWS } from 'openai/resources/responses/ws'
@@ -11,6 +12,8 @@ import { simulated } from '#tests/support/upstreams/simulated.ts'
 import { eventStream, fedStream, until } from '#tests/support/upstreams/upstream.ts'
 import { asArray, asObject, type JsonObject, parseObject } from '@/json/json.ts'
 import { BodyRoom } from '@/limits/body-room.ts'
+import type { ResponseSocket } from '@/surfaces/responses/response-socket.ts'
+import { ResponseSockets } from '@/surfaces/responses/response-sockets.ts'
 
 const open: Connection[] = []
 
@@ -317,6 +320,42 @@ describe('who may connect', () => {
     const refusal = await refusalOf({ authorization: `Bearer ${gateway.key}` })
     gateway.server.gateway.draining = false
     expect(refusal).toEqual([503, 'shutting_down'])
+  })
+
+  test('a gateway that has no files left opens no connection', async () => {
+    const { gateway: wired } = gateway.server
+    const { load } = wired
+    wired.load = { overload: () => 'sockets', isCrowded: false }
+    const refusal = await refusalOf({ authorization: `Bearer ${gateway.key}` })
+    wired.load = load
+    expect(refusal).toEqual([503, 'overloaded'])
+  })
+
+  test('an account has so many connections at once; what others have is not counted, nor what is closed', async () => {
+    const sockets = new ResponseSockets(gateway.server.gateway, 2)
+    const server: Server<ResponseSocket> = Bun.serve<ResponseSocket>({
+      port: 0,
+      fetch: request => sockets.upgrade(server, request, { addressOf: () => undefined }),
+      websocket: sockets.handler,
+    })
+    const url = `http://localhost:${server.port}`
+    const headers = { authorization: `Bearer ${gateway.key}` }
+    const connectHere = (from = headers) => connect(from, '', `${url}/v1/responses`)
+    const burst = await Promise.allSettled(Array.from({ length: 5 }, () => connectHere()))
+    const opened = burst.flatMap(result => (result.status === 'fulfilled' ? [result.value] : []))
+    expect(opened).toHaveLength(2)
+    expect(await refusalOf(headers, url)).toEqual([429, 'too_many_concurrent'])
+    const { key } = await openPayer(gateway.database, { creditNano: 10n ** 9n })
+    await connectHere({ authorization: `Bearer ${key}` })
+    opened[0]?.socket.close()
+    await until(() =>
+      connectHere().then(
+        () => true,
+        () => false,
+      ),
+    )
+    await sockets.drain()
+    await server.stop(true)
   })
 
   test.each(['8', ''])('version %p of the protocol is refused with a JSON 426', async version => {
