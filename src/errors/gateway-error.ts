@@ -71,6 +71,8 @@ interface GatewayErrorOptions {
   blames?: Blamed | undefined
   /** The upstream fell silent in the middle of its answer: the exchange ends as stalled. */
   isStall?: boolean | undefined
+  /** The upstream closed before the end of its answer: the exchange ends as cut. */
+  isCut?: boolean | undefined
   /** For the log only: may name addresses and internals, never secrets. */
   detail?: string | undefined
   /** Fields for the vendor's own details object (Anthropic's `error.details`). */
@@ -89,6 +91,7 @@ export class GatewayError extends Error {
   readonly callerMayRetry: boolean
   readonly blames: Blamed | undefined
   readonly isStall: boolean
+  readonly isCut: boolean
   readonly detail: string | undefined
   readonly details: Readonly<Record<string, unknown>> | undefined
 
@@ -105,6 +108,7 @@ export class GatewayError extends Error {
     this.callerMayRetry = options.callerMayRetry ?? row.callerMayRetry
     this.blames = options.blames
     this.isStall = options.isStall ?? false
+    this.isCut = options.isCut ?? false
     this.detail = options.detail
     this.details = options.details
   }

@@ -196,7 +196,7 @@ function endOf(gateway: Gateway, record: ExchangeRecord, reservation: Reservatio
 function refuse(gateway: Gateway, record: ExchangeRecord, error: GatewayError): Response {
   record.error = error
   record.status = error.status
-  record.endState = endStateOf(error, record.endState === 'upstream_cut')
+  record.endState = endStateOf(error)
   close(gateway, record)
   return errorResponse(error, record.id, record.surface, limitsOf(record, gateway.clock.now()))
 }

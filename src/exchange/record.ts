@@ -109,9 +109,9 @@ export function openRecord(
   }
 }
 
-/** The state that an error leaves an exchange in; `cut` when the upstream closed before the end of its answer. */
-export function endStateOf(error: GatewayError, cut: boolean): EndState {
-  if (cut) return 'upstream_cut'
+/** The state that an error leaves an exchange in. */
+export function endStateOf(error: GatewayError): EndState {
+  if (error.isCut) return 'upstream_cut'
   if (error.kind === 'client_closed') return 'client_gone'
   if (error.isStall) return 'stalled'
   if (error.kind.startsWith('upstream_')) return 'upstream_error'

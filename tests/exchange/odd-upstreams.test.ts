@@ -18,6 +18,14 @@ function ask(caller: Caller, stream: boolean, signal?: AbortSignal, model = 'cha
   return gateway.post(CALLERS[caller], { model, max_tokens: 10, stream, messages }, { signal })
 }
 
+/** So much of an answer, and no more. */
+function brokenBody(text: string): Response {
+  const fed = fedStream()
+  fed.write(text)
+  setImmediate(fed.fail)
+  return new Response(fed.stream, { headers: { 'content-type': 'application/json' } })
+}
+
 const CHUNKS = [
   { choices: [{ index: 0, delta: { role: 'assistant', content: 'héllo 😀' } }] },
   { choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] },
@@ -78,6 +86,15 @@ describe.each(callers)('a %s caller', caller => {
       expect((await ask(caller, stream)).status).toBe(502)
     },
   )
+
+  test.each([
+    ['whose connection breaks', () => brokenBody(WHOLE.slice(0, -9))],
+    ['of events without the last', () => eventStream(`${STREAM.split('\n\n')[0]}\n\n`)],
+  ])('a whole answer %s was cut, as a stream is', async (_, answer) => {
+    upstream.answer = answer
+    expect((await ask(caller, false)).status).toBe(502)
+    expect(await gateway.lastExchange()).toMatchObject({ end_state: 'upstream_cut', cost_nano: null })
+  })
 
   test.each([true, false])('an error in a stream has its own status (stream: %p)', async stream => {
     for (const [code, status] of [

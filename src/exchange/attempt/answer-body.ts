@@ -148,13 +148,14 @@ function closedEarly(cause: unknown): GatewayError {
   return new GatewayError(
     'upstream_error',
     'The upstream closed the connection before its answer was complete',
-    { retry: 'next-channel', cause },
+    { isCut: true, retry: 'next-channel', cause },
   )
 }
 
 /** An answer whose connection ended before it did. */
 export function brokenOff(): GatewayError {
   return new GatewayError('upstream_error', 'The upstream broke off in the middle of its answer', {
+    isCut: true,
     retry: 'next-channel',
   })
 }

@@ -13,7 +13,7 @@ export class Meter {
   endings = 0
   /** The error the answer ended in; nothing follows it. */
   error: GatewayError | undefined
-  /** True when the error is that the upstream closed before the end of the answer. */
+  /** True once the upstream closed before the end of the answer, whatever became of telling that. */
   cut = false
   /** What of the answer the caller's format has no word for; undefined: it says all of it. */
   untold: Set<string> | undefined
@@ -118,6 +118,7 @@ export class Meter {
         this.output = true
         return
       case 'error':
+        this.cut ||= event.error.isCut
         this.error = event.error
         return
       case 'start':

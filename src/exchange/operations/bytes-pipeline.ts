@@ -41,10 +41,8 @@ export class BytesPipeline implements OperationPipeline {
 
   end(_emit: EmitBytes, broken = false): void {
     const { length } = this.#options
-    if (broken || (length !== undefined && this.#bytes < length)) {
-      this.meter.cut = true
-      this.meter.error = brokenOff()
-    } else this.meter.finished = true
+    if (broken || (length !== undefined && this.#bytes < length)) this.meter.error = brokenOff()
+    else this.meter.finished = true
   }
 
   fail(error: GatewayError): void {

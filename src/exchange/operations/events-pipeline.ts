@@ -48,9 +48,9 @@ export class EventsPipeline implements OperationPipeline {
     const rest = this.#splitter.rest()
     if (rest.length > 0 && readEvents(rest).length > 0) this.#pass(rest, emit)
     if (this.meter.error !== undefined || this.meter.finished) return
-    this.meter.cut = true
     this.fail(
       new GatewayError('upstream_error', 'The upstream closed its stream before the end of the answer', {
+        isCut: true,
         retry: 'next-channel',
       }),
       emit,

@@ -41,7 +41,6 @@ export class WholeAsEvents implements OperationPipeline {
       this.meter.finished = true
       emit(Buffer.from(events))
     } catch (error) {
-      this.meter.cut = broken
       this.fail(asGatewayError(error), emit)
     }
   }

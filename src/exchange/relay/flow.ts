@@ -112,7 +112,8 @@ async function finishInBand(
     const failure = await work
     if (failure !== undefined) {
       record.error = failure
-      record.endState = endStateOf(failure, record.endState === 'upstream_cut')
+      // An answer that was cut stays so where telling that fails.
+      if (record.endState !== 'upstream_cut') record.endState = endStateOf(failure)
       await outlet.fail(failure)
     }
     if (record.endState === 'client_gone') record.status = 499
@@ -203,7 +204,7 @@ function takeReadings(record: ExchangeRecord, meter: Meter | undefined, outlet: 
   record.firstByteMs = outlet.firstOutputMs
   record.error = meter?.error
   record.losses = withUntold(record.losses, meter?.untold)
-  if (meter?.error !== undefined) record.endState = endStateOf(meter.error, meter.cut)
+  if (meter?.error !== undefined) record.endState = meter.cut ? 'upstream_cut' : endStateOf(meter.error)
   // A caller who hangs up once the answer has come to its end got all of it.
   else if (outlet.leftEarly) record.endState = 'client_gone'
   else record.endState = 'complete'

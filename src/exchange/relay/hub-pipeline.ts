@@ -126,9 +126,7 @@ export class HubPipeline implements Pipeline, PlainSink {
     if (this.#waiting.length > 0) this.#parse(this.#waiting)
     this.#parser?.end(this.#onLastEvent)
     this.#fastPath?.close(this.#raise)
-    const failed = this.meter.error !== undefined
     this.#decoder.end(this.#onDecoded)
-    this.meter.cut = !failed && this.meter.error !== undefined
     this.#endAnswer()
   }
 

@@ -280,8 +280,7 @@ export class PassthroughPipeline implements Pipeline {
     if (this.meter.error === undefined) {
       const wasFinished = this.meter.finished
       decoder.end(this.#onGeneration)
-      this.meter.cut = this.meter.error !== undefined
-      if (!this.meter.cut && !wasFinished) this.#missingEnd = decoder.missingEnd?.() ?? ''
+      if (this.meter.error === undefined && !wasFinished) this.#missingEnd = decoder.missingEnd?.() ?? ''
     }
     this.#writeMissingEnd()
     this.#writeError()

@@ -94,7 +94,10 @@ export function brokenAnswer(problem: string): GatewayError {
  * ones they know: "server error" (opencode, pi).
  */
 export function cutAnswer(): GatewayError {
-  return brokenAnswer("The upstream's answer ended early (server error)")
+  return new GatewayError('upstream_error', "The upstream's answer ended early (server error)", {
+    isCut: true,
+    retry: 'next-channel',
+  })
 }
 
 /** The fault that an error event was made from; undefined for errors of our own. */
