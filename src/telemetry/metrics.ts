@@ -59,6 +59,11 @@ export function createMetrics(options: { processMetrics: boolean } = { processMe
       help: 'Upstream calls begun for which there turned out to be no credit.',
       registers,
     }),
+    wastedNano: new Counter({
+      name: 'tollgate_wasted_nano_total',
+      help: 'What the prompts of those calls come to at most by the prices of the callers, in billionths of the currency; nobody is charged that.',
+      registers,
+    }),
     charges: tallyCounter({
       name: 'tollgate_charges_total',
       help: 'Exchanges that were charged, by how their usage is known (reported, estimated) and by what the ledger did.',

@@ -122,6 +122,10 @@ test('a hold that is refused after the upstream was called is a 402, and the nex
   expect(upstream.seen.length).toBe(wasted + 1)
   expect((await ask(true)).status).toBe(402)
   expect(upstream.seen.length).toBe(wasted + 1)
+  const counted = await (await fetch(`${gateway.opsUrl}/metrics`)).text()
+  expect(counted).toContain('\ntollgate_wasted_starts_total 1\n')
+  // No answer is in it: the prompt alone, held as 71 tokens of 1 per million.
+  expect(counted).toContain('\ntollgate_wasted_nano_total 71000\n')
 })
 
 test.each<[string, boolean, boolean]>([

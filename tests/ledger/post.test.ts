@@ -445,6 +445,21 @@ describe('a day that was added up before all of it was there is added up anew', 
     expect(row?.['same']).toBe(true)
   })
 
+  test('since the clock was behind, as docs/billing.md says', async () => {
+    const payer = await fixture.payer(5n)
+    await roll(0)
+    await roll(2)
+    await sql`alter table entry alter column created_at set default now() - interval '3 days'`
+    await fixture.store.post({ id: newId(), ...payer, kind: 'goodwill', amountNano: 7n, reason: 'test' })
+    await sql`alter table entry alter column created_at set default now()`
+    await roll(2)
+    const { checks } = await audit(url)
+    expect(checks.find(({ name }) => name === 'daily_totals')).toMatchObject({ count: 1, differenceNano: 7n })
+    await sql`delete from daily_total`
+    await roll(2)
+    await daysAreRight()
+  })
+
   test('since a transaction that began in it commits when it is over: it is waited for', async () => {
     const payer = await fixture.payer(5n)
     await roll(0)

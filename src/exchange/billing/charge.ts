@@ -67,6 +67,7 @@ export function reserve(
   granted.catch(error => {
     credit.distrust(caller.accountId)
     metrics.wastedStarts.inc()
+    metrics.wastedNano.inc(Number(quote.bound(0)))
     reservation.isRefused = true
     interruption.interrupt(asGatewayError(error))
   })
