@@ -1,6 +1,6 @@
 import type { GatewayError } from '@/errors/gateway-error.ts'
+import type { ReplyRoom } from '@/formats/answer-losses.ts'
 import type { StreamDecoder, StreamEncoder } from '@/formats/plain/plain-text.ts'
-import type { ReplyRoom } from '@/formats/untold.ts'
 import type { Format } from '@/generation/format.ts'
 import type { Loss, RequestField } from '@/generation/loss.ts'
 import type { MediaPart } from '@/generation/part.ts'
@@ -89,7 +89,7 @@ export interface Codec {
    */
   readonly alwaysTellsUsage: boolean
 
-  /** What a reply has room for; the rest of an answer is a loss (formats/untold.ts). */
+  /** What a reply has room for; the rest of an answer is a loss (formats/answer-losses.ts). */
   readonly replyRoom: ReplyRoom
 
   /** What goes between two events after a silence, so that every client of the format survives it. */

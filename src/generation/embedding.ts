@@ -7,7 +7,7 @@ export interface EmbeddingRequest {
   /** Length of the vectors; undefined is the model's own. */
   dimensions: number | undefined
   /** Fields of the caller's request that only its own format has, in the caller's spelling. */
-  unsaid: readonly string[]
+  unread: readonly string[]
 }
 
 /** A text, or the numbers of its tokens in the model's own tokenizer. */

@@ -12,11 +12,11 @@ export interface ImageRequest {
   /** Media type of the images; undefined leaves it to the model. */
   mediaType: string | undefined
   /** Fields of the caller's request that only its own format has, in the caller's spelling. */
-  unsaid: readonly string[]
+  unread: readonly string[]
 }
 
-/** What of a request an upstream has no word for, or only a near one. */
-export type UnsaidFact = 'shape' | 'mediaType'
+/** What of a request an upstream cannot be told, or only nearly. */
+export type LostFact = 'shape' | 'mediaType'
 
 /** In pixels. */
 export interface ImageSize {

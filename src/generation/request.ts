@@ -122,6 +122,6 @@ export interface GenerationRequest {
    * encoder reads them; towards another format each key is a declared loss.
    */
   extensions: Partial<Record<Format, JsonObject>>
-  /** Fields within others that have no place here, in the caller's own words (`thinking.tone`): declared losses, all of them. */
-  unsaid: readonly string[]
+  /** Fields within others that no decoder reads, as the caller spells them (`thinking.tone`): declared losses, all of them. */
+  unread: readonly string[]
 }

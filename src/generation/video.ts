@@ -3,8 +3,8 @@ export interface VideoRequest {
   terms: VideoTerms
   /** What the film begins with. */
   image: VideoImage | undefined
-  /** Fields of the caller that have no place here, in its own words. */
-  unsaid: readonly string[]
+  /** Fields of the caller's request that only its own format has, in the caller's spelling. */
+  unread: readonly string[]
 }
 
 /** What an order comes to, whoever makes it: with the defaults of the caller's vendor for what it does not say. */

@@ -30,5 +30,5 @@ export const EMPTY_REQUEST: GenerationRequest = {
   serviceTier: undefined,
   store: undefined,
   extensions: {},
-  unsaid: [],
+  unread: [],
 }

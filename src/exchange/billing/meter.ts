@@ -16,7 +16,7 @@ export class Meter {
   /** True once the upstream closed before the end of the answer, whatever became of telling that. */
   cut = false
   /** What of the answer the caller's format has no word for; undefined: it says all of it. */
-  untold: Set<string> | undefined
+  losses: Set<string> | undefined
   #textBytes = 0
   /** How often output came that has no text. */
   #textless = 0

@@ -111,8 +111,8 @@ function upstreamCall(kind: UpstreamCall['kind'], { upstreamModel }: Route): Ups
   return { kind, model: upstreamModel, stream: false }
 }
 
-function written(body: JsonObject, { unsaid }: EmbeddingRequest) {
-  return { body: Buffer.from(JSON.stringify(body)), headers: {}, losses: [...unsaid].sort() }
+function written(body: JsonObject, { unread }: EmbeddingRequest) {
+  return { body: Buffer.from(JSON.stringify(body)), headers: {}, losses: [...unread].sort() }
 }
 
 /** An answer written anew. Vectors that do not belong to the inputs one by one are no answer. */

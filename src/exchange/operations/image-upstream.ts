@@ -2,7 +2,7 @@ import { GatewayError } from '@/errors/gateway-error.ts'
 import type { Prepared } from '@/exchange/attempt/routes.ts'
 import * as gemini from '@/formats/gemini-generate-content/images.ts'
 import * as openai from '@/formats/openai/images.ts'
-import type { ImageAnswer, ImageRequest, UnsaidFact } from '@/generation/image.ts'
+import type { ImageAnswer, ImageRequest, LostFact } from '@/generation/image.ts'
 import type { JsonObject } from '@/json/json.ts'
 import type { Route } from '@/routing/model.ts'
 import type { StreamedBody } from '@/upstream/request.ts'
@@ -22,7 +22,7 @@ export function imageWayOf({ channel, upstreamModel }: Route): ImageWay | undefi
 export type InputImage = { mediaType: string } & ({ base64: string } | StoredPiece)
 
 /** The caller's words for what an upstream may be unable to say, or to make. */
-export type ImageWords = Readonly<Record<UnsaidFact | 'count', string>>
+export type ImageWords = Readonly<Record<LostFact | 'count', string>>
 
 /**
  * A request written for an upstream of another format.
@@ -36,23 +36,23 @@ export function writeImages(
 ): Prepared {
   const { upstreamModel: model } = route
   const way = imageWayOf(route)
-  const losses = (unsaid: UnsaidFact[]) => [...request.unsaid, ...unsaid.map(fact => words[fact])].sort()
+  const losses = (lost: LostFact[]) => [...request.unread, ...lost.map(fact => words[fact])].sort()
   if (way === 'gemini') {
-    const { before, after, unsaid } = gemini.encodeGenerateRequest(request, words.count)
+    const { before, after, lost } = gemini.encodeGenerateRequest(request, words.count)
     return {
       call: { kind: 'generate', model, stream: false },
       body: bodyOf([Buffer.from(before), ...inputs.flatMap(inline), Buffer.from(after)]),
       headers: {},
-      losses: losses(unsaid),
+      losses: losses(lost),
     }
   }
-  const { body, unsaid } =
+  const { body, lost } =
     way === 'imagen' ? gemini.encodePredictRequest(request) : openai.encodeImageRequest(request, model)
   return {
     call: { kind: way === 'imagen' ? 'predict' : 'image-generation', model, stream: false },
     body: Buffer.from(JSON.stringify(body)),
     headers: {},
-    losses: losses(unsaid),
+    losses: losses(lost),
   }
 }
 

@@ -6,7 +6,7 @@ import type { Meter } from '@/exchange/billing/meter.ts'
 import type { UsedUp } from '@/exchange/billing/used-up.ts'
 import { type ExchangeRecord, endStateOf } from '@/exchange/record.ts'
 import type { Watched } from '@/exchange/watchdog.ts'
-import { withUntold } from '@/formats/lowering/caller-words.ts'
+import { withAnswerLosses } from '@/formats/lowering/caller-words.ts'
 import { type AnswerEvents, Outlet, type OutletOptions } from './outlet.ts'
 import type { Pipeline } from './pipeline.ts'
 import { answerHeaders } from './reply.ts'
@@ -203,7 +203,7 @@ class FlowingAttempt<P extends Prepared, F extends Pipeline> implements AnswerEv
 function takeReadings(record: ExchangeRecord, meter: Meter | undefined, outlet: Outlet): void {
   record.firstByteMs = outlet.firstOutputMs
   record.error = meter?.error
-  record.losses = withUntold(record.losses, meter?.untold)
+  record.losses = withAnswerLosses(record.losses, meter?.losses)
   if (meter?.error !== undefined) record.endState = meter.cut ? 'upstream_cut' : endStateOf(meter.error)
   // A caller who hangs up once the answer has come to its end got all of it.
   else if (outlet.leftEarly) record.endState = 'client_gone'

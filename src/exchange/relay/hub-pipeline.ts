@@ -1,5 +1,6 @@
 import type { GatewayError } from '@/errors/gateway-error.ts'
 import { Meter } from '@/exchange/billing/meter.ts'
+import { answerLoss, type ReplyFormat } from '@/formats/answer-losses.ts'
 import type { Codec } from '@/formats/codec.ts'
 import type { Raiser } from '@/formats/lowering/lowering.ts'
 import { FastPath, type PlainSink } from '@/formats/plain/fast-path.ts'
@@ -10,7 +11,6 @@ import {
   type StreamDecoder,
   type StreamEncoder,
 } from '@/formats/plain/plain-text.ts'
-import { type UntoldIn, untold } from '@/formats/untold.ts'
 import type { GenerationEvent } from '@/generation/event.ts'
 import { compose, type StreamMachine } from '@/generation/machine.ts'
 import type { Usage } from '@/generation/usage.ts'
@@ -35,7 +35,7 @@ interface HubMachines {
 }
 
 /** What of the caller's format is asked here. */
-type HubCaller = UntoldIn & Pick<Codec, 'alwaysTellsUsage'>
+type HubCaller = ReplyFormat & Pick<Codec, 'alwaysTellsUsage'>
 
 /** The usage of an answer by our own count; undefined: none, or it is not known. */
 export type Count = (meter: Meter) => Usage | undefined
@@ -248,10 +248,10 @@ export class HubPipeline implements Pipeline, PlainSink {
   }
 
   #note(event: GenerationEvent): void {
-    const name = this.#caller && untold(event, this.#caller)
+    const name = this.#caller && answerLoss(event, this.#caller)
     if (name === undefined) return
-    this.meter.untold ??= new Set()
-    this.meter.untold.add(name)
+    this.meter.losses ??= new Set()
+    this.meter.losses.add(name)
   }
 
   readonly #onText = (text: string): void => {

@@ -8,9 +8,9 @@ import type { Try } from '@/exchange/attempt/routes.ts'
 import { Meter } from '@/exchange/billing/meter.ts'
 import type { Told } from '@/exchange/billing/used-up.ts'
 import type { Conversation } from '@/exchange/conversation.ts'
+import { answerLosses } from '@/formats/answer-losses.ts'
 import type { Codec, DecodeContext } from '@/formats/codec.ts'
 import type { StreamDecoder } from '@/formats/plain/plain-text.ts'
-import { untoldOf } from '@/formats/untold.ts'
 import { collect } from '@/generation/collect.ts'
 import type { GenerationEvent } from '@/generation/event.ts'
 import { compose, runMachine, type StreamMachine } from '@/generation/machine.ts'
@@ -31,8 +31,8 @@ export function answerReader({ prompt, reservation: { bill } }: Conversation) {
     freeSent(preparation, prompt)
     const answer = readWhole(bytes, preparation, told => bill.usedUpWhole(told).usage)
     freeBytes(prompt.body.bytes)
-    const { body, untold, told, servedTier } = answer
-    return { body, contentType: 'application/json', used: bill.usedUpWhole(told, servedTier), untold }
+    const { body, losses, told, servedTier } = answer
+    return { body, contentType: 'application/json', used: bill.usedUpWhole(told, servedTier), losses }
   }
 }
 
@@ -86,7 +86,7 @@ interface WholeAnswer {
   body: Uint8Array | string
   told: Told
   /** What of the answer the caller's format has no word for; undefined: it says all of it. */
-  untold: ReadonlySet<string> | undefined
+  losses: ReadonlySet<string> | undefined
   /** The upstream's word for the service tier that served it; undefined: it says none. */
   servedTier: string | undefined
 }
@@ -109,7 +109,7 @@ function readWhole(bytes: Uint8Array, preparation: Preparation, count: (told: To
   const { codec, conversion, decodeContext } = preparation
   const servedTier = codec.servedTier(json)
   if (conversion === undefined) {
-    return { body: bytes, told: tellWhole(json, codec, decodeContext), untold: undefined, servedTier }
+    return { body: bytes, told: tellWhole(json, codec, decodeContext), losses: undefined, servedTier }
   }
   return { ...writeWhole(decodeWhole(json, text, preparation), preparation, count), servedTier }
 }
@@ -161,7 +161,7 @@ function writeWhole(
   const isCounted = isTold && raised.usage === undefined
   const shown = isCounted ? { ...raised, usage: count(raised) } : raised
   const body = caller.encodeResponse(shown, preparation.reply())
-  return { body: JSON.stringify(body), told: raised, untold: untoldOf(raised, caller) }
+  return { body: JSON.stringify(body), told: raised, losses: answerLosses(raised, caller) }
 }
 
 /** A body as JSON; undefined for what is none. */

@@ -3,7 +3,7 @@ import { fetchWhole } from '@/exchange/attempt/attempt.ts'
 import { type Admitted, overCandidates, type Prepared, type Try } from '@/exchange/attempt/routes.ts'
 import { charge } from '@/exchange/billing/charge.ts'
 import type { UsedUp } from '@/exchange/billing/used-up.ts'
-import { withUntold } from '@/formats/lowering/caller-words.ts'
+import { withAnswerLosses } from '@/formats/lowering/caller-words.ts'
 import { wholeHeaders } from './reply.ts'
 
 /** An answer in one piece for the caller, and what it used. */
@@ -13,7 +13,7 @@ export interface CallerAnswer {
   /** Undefined: nothing is charged. */
   used: UsedUp | undefined
   /** What of the answer the caller's format has no word for; undefined: it says all of it. */
-  untold?: ReadonlySet<string> | undefined
+  losses?: ReadonlySet<string> | undefined
   /** Hands the hold, of so much, to a job, which is charged when it ends; the caller is answered when that is durable. */
   entrust?: (heldNano: bigint) => Promise<void>
 }
@@ -49,7 +49,7 @@ export async function relayWhole<P extends Prepared>(
   } finally {
     open.whole.remove(place)
   }
-  record.losses = withUntold(record.losses, answer.untold)
+  record.losses = withAnswerLosses(record.losses, answer.losses)
   charge(record, answer.used, reservation.bill)
   await reservation.granted
   if (answer.entrust !== undefined) {

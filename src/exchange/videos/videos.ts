@@ -169,11 +169,11 @@ async function writeForeign({ dialect, body }: VideoOrder, wire: JsonObject, { u
 function encode(dialect: VideoDialect, wire: JsonObject, file: VideoImage | undefined, model: string) {
   if (dialect === 'gemini') {
     const request = gemini.decodeVideoRequest(wire)
-    return { json: openai.encodeVideoRequest(request, model), losses: [...request.unsaid].sort() }
+    return { json: openai.encodeVideoRequest(request, model), losses: [...request.unread].sort() }
   }
   const request = openai.decodeVideoRequest(wire, file)
   const { body, isSameFrame } = gemini.encodeVideoRequest(request)
-  return { json: body, losses: [...request.unsaid, ...(isSameFrame ? [] : ['size'])].sort() }
+  return { json: body, losses: [...request.unread, ...(isSameFrame ? [] : ['size'])].sort() }
 }
 
 async function imageIn(form: Form): Promise<VideoImage | undefined> {

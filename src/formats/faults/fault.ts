@@ -12,9 +12,8 @@ import {
   type JsonObject,
   type JsonValue,
 } from '@/json/json.ts'
-import { saysContextLength } from './context-length.ts'
-import { saysForeignReasoning } from './foreign-reasoning.ts'
 import { redact, redactKeys } from './redaction.ts'
+import { saysContextLength, saysForeignReasoning } from './sayings.ts'
 
 /** Longest upstream text that is passed on, in UTF-16 units. */
 const MAX_MESSAGE = 2000

@@ -39,11 +39,11 @@ export function decodeEmbeddingRequest(wire: JsonObject, action: EmbeddingAction
   return {
     inputs: decoded.map(({ text }) => text),
     dimensions: first?.dimensions,
-    unsaid: [
+    unread: [
       ...(action === 'embedContent'
         ? []
         : unknownKeys(body, KNOWN_BATCH).map(name => callerPath(name, wire))),
-      ...new Set(decoded.flatMap(({ unsaid }) => unsaid)),
+      ...new Set(decoded.flatMap(({ unread }) => unread)),
     ],
   }
 }
@@ -54,7 +54,7 @@ function decodeEntry(entry: JsonObject, spell: (path: string) => string) {
   if (dimensions !== undefined && (asIndex(dimensions) ?? 0) === 0)
     throw invalidRequest(spell('outputDimensionality'), 'expected a whole number above 0')
   const content = asObject(entry['content'])
-  const unsaid = [
+  const unread = [
     ...unknownKeys(entry, KNOWN),
     ...unknownKeys(config, KNOWN_CONFIG, 'embedContentConfig.'),
     ...unknownKeys(content, KNOWN_CONTENT, 'content.'),
@@ -65,7 +65,7 @@ function decodeEntry(entry: JsonObject, spell: (path: string) => string) {
     text: decodeText(content, spell),
     dimensions: asNumber(dimensions),
     // What is lost is lost for all of a batch, so it is named once.
-    unsaid: unsaid.map(name => spell(name).replace(/^requests\[\d+\]\./, '')),
+    unread: unread.map(name => spell(name).replace(/^requests\[\d+\]\./, '')),
   }
 }
 

@@ -1,6 +1,6 @@
 import { invalidRequest, unsupported } from '@/formats/invalid.ts'
 import { nearestRatio } from '@/formats/media/aspect-ratio.ts'
-import type { ImageAnswer, ImageRequest, MadeImage, UnsaidFact } from '@/generation/image.ts'
+import type { ImageAnswer, ImageRequest, LostFact, MadeImage } from '@/generation/image.ts'
 import {
   asArray,
   asIndex,
@@ -74,7 +74,7 @@ export function decodePredictRequest(wire: JsonObject): ImageRequest {
     size: undefined,
     aspectRatio: asString(aspectRatio),
     mediaType: asString(mediaType),
-    unsaid: [
+    unread: [
       ...unknownKeys(body, KNOWN_PARTS),
       ...unknownKeys(asObject(instance), KNOWN_INSTANCE, 'instances.'),
       ...unknownKeys(parameters, KNOWN_PARAMETERS, 'parameters.'),
@@ -87,7 +87,7 @@ export function decodePredictRequest(wire: JsonObject): ImageRequest {
  * Writes a `:predict`. The nearest aspect ratio takes the place of a size.
  * @throws GatewayError `unsupported_parameter`
  */
-export function encodePredictRequest(request: ImageRequest): { body: JsonObject; unsaid: UnsaidFact[] } {
+export function encodePredictRequest(request: ImageRequest): { body: JsonObject; lost: LostFact[] } {
   const { count = 1, mediaType } = request
   const takesType = mediaType === undefined || IMAGEN_TYPES.has(mediaType)
   if (count > MAX_PREDICTIONS) throw unsupported('n', `cannot be above ${MAX_PREDICTIONS} for this model`)
@@ -101,11 +101,11 @@ export function encodePredictRequest(request: ImageRequest): { body: JsonObject;
         outputOptions: mediaType !== undefined && takesType ? { mimeType: mediaType } : undefined,
       }),
     },
-    unsaid: unsaidFacts(isSame, takesType),
+    lost: lostFacts(isSame, takesType),
   }
 }
 
-function unsaidFacts(isSameShape: boolean, takesType: boolean): UnsaidFact[] {
+function lostFacts(isSameShape: boolean, takesType: boolean): LostFact[] {
   return [...(isSameShape ? [] : (['shape'] as const)), ...(takesType ? [] : (['mediaType'] as const))]
 }
 
@@ -148,7 +148,7 @@ export function encodeGenerateRequest(
 ): {
   before: string
   after: string
-  unsaid: UnsaidFact[]
+  lost: LostFact[]
 } {
   if ((request.count ?? 1) > 1) throw unsupported(countName, 'cannot be above 1 for this model')
   const { ratio, isSame } = ratioOf(request, GEMINI_RATIOS)
@@ -157,7 +157,7 @@ export function encodeGenerateRequest(
   return {
     before: `{"contents":[{"role":"user","parts":[${JSON.stringify({ text: request.prompt })}`,
     after: `]}],"generationConfig":${JSON.stringify(config)}}`,
-    unsaid: unsaidFacts(isSame, request.mediaType === undefined),
+    lost: lostFacts(isSame, request.mediaType === undefined),
   }
 }
 

@@ -48,7 +48,7 @@ export function decodeVideoRequest(wire: JsonObject): VideoRequest {
   return {
     terms: { ...terms, samples: 1 },
     image: decodeImage(instance['image']),
-    unsaid: [
+    unread: [
       ...(terms.samples > 1 ? ['parameters.sampleCount'] : []),
       ...unknownKeys(body, KNOWN_PARTS),
       ...unknownKeys(instance, KNOWN_INSTANCE, 'instances[0].'),

@@ -34,12 +34,12 @@ export function nameLosses(losses: readonly Loss[], caller: Codec, wire: JsonObj
 }
 
 /** What of the answer the reply could not say, beside the losses of the request. */
-export function withUntold(
+export function withAnswerLosses(
   losses: readonly string[],
-  untold: ReadonlySet<string> | undefined,
+  ofAnswer: ReadonlySet<string> | undefined,
 ): readonly string[] {
-  if (untold === undefined || untold.size === 0) return losses
-  return [...losses, ...bounded([...untold].map(name => `answer.${name}`))]
+  if (ofAnswer === undefined || ofAnswer.size === 0) return losses
+  return [...losses, ...bounded([...ofAnswer].map(name => `answer.${name}`))]
 }
 
 /** Names of losses, each once, in a stable order; of very many, the first and their number. */

@@ -80,7 +80,7 @@ export function lowerRequest(
       ...foreignCitations(request, codec),
       ...foreignSignatures(request, codec, target),
       ...foreignSummary(request, codec),
-      ...request.unsaid.map(name => ({ field: 'extension', name }) as const),
+      ...request.unread.map(name => ({ field: 'extension', name }) as const),
     ],
     createRaiser: isChanged ? () => createRaiser(thinkTags, outputTool, table, stop) : undefined,
   }

@@ -3,6 +3,7 @@ import { locateMedia, parseDataUri } from '@/formats/media/data-uri.ts'
 import { mediaTypeOfFile } from '@/formats/media/media-type.ts'
 import {
   type CacheMark,
+  IMAGE_DETAILS,
   type MediaPart,
   mediaPart,
   type OpaquePart,
@@ -10,8 +11,15 @@ import {
   type TextPart,
   textPart,
 } from '@/generation/part.ts'
-import { asArray, asNonEmpty, asObject, asString, type JsonObject, type JsonValue } from '@/json/json.ts'
-import { imagePart } from './media-decode.ts'
+import {
+  asArray,
+  asNonEmpty,
+  asObject,
+  asString,
+  asWord,
+  type JsonObject,
+  type JsonValue,
+} from '@/json/json.ts'
 import { FORMAT } from './wire.ts'
 
 /** Reads a message's content: text, parts or nothing. @param path where it stands, for complaints. */
@@ -56,6 +64,15 @@ function decodePart(part: JsonObject, path: string): Part {
 /** A part that only this format, or a vendor of it, knows. */
 export function opaquePart(name: string, value: JsonValue): OpaquePart {
   return { type: 'opaque', format: FORMAT, name, value }
+}
+
+/** An `image_url` part, whose address may stand bare or in an object. Undefined when it has none. */
+export function imagePart(part: JsonObject | undefined): MediaPart | undefined {
+  const holder = asObject(part?.['image_url'])
+  const url = asString(holder?.['url'] ?? part?.['image_url'])
+  if (url === undefined) return undefined
+  const detail = asWord(IMAGE_DETAILS, holder?.['detail'])
+  return mediaPart({ kind: 'image', ...locateMedia(url), detail })
 }
 
 function decodeAudio(part: JsonObject, path: string): MediaPart {

@@ -1,6 +1,6 @@
 import { isOpenai, vendorHost } from '@/formats/openai/vendor.ts'
 import { remembered } from '@/formats/remembered.ts'
-import { fitCallId } from '@/formats/tools/call-id.ts'
+import { fitCallId } from '@/formats/tools/call-ids.ts'
 import type { RequestField } from '@/generation/loss.ts'
 import type { ReasoningField } from '@/generation/reasoning-field.ts'
 import type { Effort } from '@/generation/request.ts'

@@ -106,15 +106,6 @@ function decodeCacheMark(part: JsonObject): CacheMark | undefined {
   return { ttl: ttl === '30m' ? '5m' : ttl === '12h' ? '1h' : undefined }
 }
 
-/**
- * The value of `prompt_cache_breakpoint`. Of lifetimes the API has 30 minutes and 12 hours, which stand for 5 minutes
- * and an hour.
- */
-export function encodeCacheMark(mark: CacheMark): JsonObject {
-  const ttl = mark.ttl === undefined ? {} : { ttl: mark.ttl === '1h' ? '12h' : '30m' }
-  return { mode: 'explicit', ...ttl }
-}
-
 function decodeImage(part: JsonObject): MediaPart | undefined {
   const located = addressed(part['image_url']) ?? storedFile(part)
   const detail = asWord(IMAGE_DETAILS, part['detail'])

@@ -1,10 +1,10 @@
 import type { Passage, PassedBody, PassthroughCodec } from '@/formats/codec.ts'
 import { modelEdits } from '@/formats/model-edit.ts'
+import { openaiModel } from '@/formats/openai/models.ts'
 import { asArray, asObject, asString, type JsonObject } from '@/json/json.ts'
 import type { Texts } from '@/json/outline.ts'
 import { sliceItems } from '@/json/slice.ts'
 import type { JsonEdit } from '@/json/splice.ts'
-import { modelTraits } from './models.ts'
 import { ENCRYPTED } from './wire.ts'
 
 /** See PassthroughCodec. */
@@ -54,7 +54,7 @@ function statelessEdits({ bytes, json }: PassedBody, model: string): JsonEdit[] 
   const found: JsonEdit[] = []
   if (json['store'] !== false) found.push({ path: ['store'], value: false })
   const include = asArray(json['include'])
-  if (!include.includes(ENCRYPTED) && modelTraits(model).reasons === true) {
+  if (!include.includes(ENCRYPTED) && openaiModel(model).reasons === true) {
     const spelled = include.length === 0 ? [] : (sliceItems(bytes, 'include') ?? [])
     found.push({ path: ['include'], text: `[${[...spelled, JSON.stringify(ENCRYPTED)].join(',')}]` })
   }

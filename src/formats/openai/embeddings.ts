@@ -34,7 +34,7 @@ export function decodeEmbeddingRequest(body: JsonObject): EmbeddingRequest {
   return {
     inputs: decodeInputs(body['input']),
     dimensions: asNumber(dimensions),
-    unsaid: Object.keys(body).filter(name => !KNOWN.has(name)),
+    unread: Object.keys(body).filter(name => !KNOWN.has(name)),
   }
 }
 

@@ -1,7 +1,7 @@
 import { invalidRequest, unsupported } from '@/formats/invalid.ts'
 import { nearestRatio, parseSize, sizeOfRatio } from '@/formats/media/aspect-ratio.ts'
 import { parseDataUri } from '@/formats/media/data-uri.ts'
-import type { ImageAnswer, ImageRequest, MadeImage, UnsaidFact } from '@/generation/image.ts'
+import type { ImageAnswer, ImageRequest, LostFact, MadeImage } from '@/generation/image.ts'
 import { NO_USAGE, outputTokens, readCount, type Usage } from '@/generation/usage.ts'
 import { asArray, asNumber, asObject, asString, type JsonObject, present } from '@/json/json.ts'
 import { formatEvent } from '@/sse/event.ts'
@@ -42,7 +42,7 @@ export function decodeImageRequest(fields: JsonObject): ImageRequest {
     size: parseSize(size),
     aspectRatio: undefined,
     mediaType: format === undefined ? undefined : mediaTypeOf(format),
-    unsaid: Object.keys(fields).filter(name => !KNOWN.has(name) && fields[name] !== null),
+    unread: Object.keys(fields).filter(name => !KNOWN.has(name) && fields[name] !== null),
   }
 }
 
@@ -86,7 +86,7 @@ export function refuseUrls(fields: JsonObject): void {
 export function encodeImageRequest(
   request: ImageRequest,
   model: string,
-): { body: JsonObject; unsaid: UnsaidFact[] } {
+): { body: JsonObject; lost: LostFact[] } {
   const wanted =
     request.size ?? (request.aspectRatio === undefined ? undefined : sizeOfRatio(request.aspectRatio))
   const sizes = sizesOf(model)
@@ -104,7 +104,7 @@ export function encodeImageRequest(
       response_format: isDallE(model) ? 'b64_json' : undefined,
       output_format: isDallE(model) ? undefined : format,
     }),
-    unsaid: nearest === undefined || nearest.isSame ? [] : ['shape'],
+    lost: nearest === undefined || nearest.isSame ? [] : ['shape'],
   }
 }
 

@@ -1,5 +1,6 @@
-import { fitKey } from '@/formats/fit-key.ts'
+import { fitKey } from '@/formats/fitted-values.ts'
 import type { Format } from '@/generation/format.ts'
+import type { CacheMark } from '@/generation/part.ts'
 import { asNonEmpty, asObject, type JsonObject, present } from '@/json/json.ts'
 
 const HINTS = ['prompt_cache_retention', 'prompt_cache_options', 'user'] as const
@@ -49,3 +50,15 @@ export function userFields(user: string | undefined, older: JsonObject[string]):
 
 /** The longest that `user`, `safety_identifier` and `prompt_cache_key` may be. */
 export const MAX_KEY = 64
+
+/** The tier that an answer was served in, as OpenAI's two formats spell it: what others call `standard` is `default`. */
+export function openaiTier(tier: string | undefined): { service_tier?: string } {
+  if (tier === undefined) return {}
+  return { service_tier: tier === 'standard' ? 'default' : tier }
+}
+
+/** A cache mark as both formats write it: of lifetimes OpenAI has 30 minutes and 12 hours, for 5 minutes and an hour. */
+export function cacheBreakpoint({ ttl }: CacheMark): JsonObject {
+  const lifetime = ttl === undefined ? {} : { ttl: ttl === '1h' ? '12h' : '30m' }
+  return { prompt_cache_breakpoint: { mode: 'explicit', ...lifetime } }
+}

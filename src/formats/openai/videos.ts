@@ -34,7 +34,7 @@ export function decodeVideoRequest(body: JsonObject, file?: VideoImage): VideoRe
   return {
     terms,
     image: file ?? decodeImage(body['input_reference']),
-    unsaid: Object.keys(body).filter(name => !KNOWN.has(name)),
+    unread: Object.keys(body).filter(name => !KNOWN.has(name)),
   }
 }
 

@@ -1,4 +1,4 @@
-import { objectSchema } from '@/formats/object-schema.ts'
+import { objectSchema } from '@/formats/schemas/object-schema.ts'
 import { parseExactObject } from '@/json/exact.ts'
 import { asArray, asObject, type JsonObject } from '@/json/json.ts'
 

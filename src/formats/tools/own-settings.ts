@@ -1,4 +1,4 @@
-import { list, oneOf, type ReadFields, unreadFields } from '@/formats/unsaid.ts'
+import { list, oneOf, type ReadFields, unreadFields } from '@/formats/unread-fields.ts'
 import type { ClientTool, HostedTool } from '@/generation/tool.ts'
 import { asObject, type JsonValue } from '@/json/json.ts'
 

@@ -1,6 +1,6 @@
 import { type MediaPart, type Part, type TextPart, type ToolResultPart, textPart } from '@/generation/part.ts'
 import { isSilent, type Turn } from '@/generation/request.ts'
-import { DistinctIds } from './distinct-ids.ts'
+import { DistinctIds } from './call-ids.ts'
 import { withMark } from './results.ts'
 
 /** What stands for a result that the conversation lost: vendors refuse a call without one. */

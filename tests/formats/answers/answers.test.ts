@@ -2,8 +2,8 @@ import { describe, expect, test } from 'bun:test'
 import { unlawful } from '#tests/support/streams/lawful.ts'
 import { said } from '#tests/support/streams/said.ts'
 import { decodeContext, eventsOf, FULL_REPLY } from '#tests/transcripts/conversion.ts'
+import { answerLoss, answerLosses } from '@/formats/answer-losses.ts'
 import { CODECS } from '@/formats/registry.ts'
-import { untold, untoldOf } from '@/formats/untold.ts'
 import { collect } from '@/generation/collect.ts'
 import { FORMATS, type Format } from '@/generation/format.ts'
 import { runMachine } from '@/generation/machine.ts'
@@ -38,8 +38,8 @@ for (const upstream of FORMATS) {
         })
 
         test('is told, or what of it is not has a name', () => {
-          const names = untoldOf(whole, CODECS[caller])
-          const namesOfStream = events.flatMap(event => untold(event, CODECS[caller]) ?? [])
+          const names = answerLosses(whole, CODECS[caller])
+          const namesOfStream = events.flatMap(event => answerLoss(event, CODECS[caller]) ?? [])
           expect([...new Set(namesOfStream)].sort()).toEqual([...names].sort())
           expect(silent(whole, reply, text, names)).toEqual([])
           const isTold = ({ words, fields }: Marked) =>

@@ -131,7 +131,7 @@ describe('fields', () => {
     const schema = { type: 'object', properties: { a: { type: 'string' } } }
     expect(requestOf({ response_format: { type: 'json_object', schema } })).toMatchObject({
       output: { type: 'json-schema', schema },
-      unsaid: [],
+      unread: [],
     })
   })
 
@@ -169,13 +169,13 @@ describe('fields', () => {
     [{ thinking: { type: 'enabled', budget_tokens: 2000 } }, { effort: undefined, budgetTokens: 2000 }],
     [{ thinking: { type: 'auto' } }, { effort: undefined, budgetTokens: -1 }],
   ])('whether to think, as Kimi, GLM, DeepSeek and Doubao have it: %j', (said, reasoning) => {
-    expect(requestOf(said)).toMatchObject({ reasoning, extensions: {}, unsaid: [] })
+    expect(requestOf(said)).toMatchObject({ reasoning, extensions: {}, unread: [] })
   })
 
   test("thinking that is off has no effort, and beside OpenRouter's reasoning there is no other", () => {
     const thinking = { type: 'disabled' }
     const off = requestOf({ thinking, reasoning_effort: 'high' })
-    expect([off.reasoning?.effort, off.unsaid]).toEqual(['none', ['reasoning_effort']])
+    expect([off.reasoning?.effort, off.unread]).toEqual(['none', ['reasoning_effort']])
     const both = requestOf({ thinking, reasoning: { effort: 'low' } })
     expect([both.reasoning?.effort, both.extensions]).toEqual([
       'low',
@@ -340,7 +340,7 @@ describe('messages', () => {
       { type: 'reasoning', texts: ['t'], signature: made },
       { type: 'text', text: 'x' },
     ])
-    expect(request.unsaid).toEqual([])
+    expect(request.unread).toEqual([])
   })
 
   test('what else stands beside it there is named as lost', () => {
@@ -349,7 +349,7 @@ describe('messages', () => {
       content: 'x',
       provider_specific_fields: { citations: ['c'], reasoning_details: [] },
     }
-    expect(decodeRequest({ messages: [message] }).unsaid).toEqual([
+    expect(decodeRequest({ messages: [message] }).unread).toEqual([
       'messages.provider_specific_fields.citations',
     ])
   })
@@ -393,7 +393,7 @@ describe('messages', () => {
   test('the mark of a message is that of its last part, and of a tool message that of its result', () => {
     const cache_control = { type: 'ephemeral' }
     const call = { id: 'a', type: 'function', function: { name: 'f', arguments: '{}' } }
-    const { instructions, turns, unsaid } = decodeRequest({
+    const { instructions, turns, unread } = decodeRequest({
       messages: [
         { role: 'system', content: 's', cache_control },
         {
@@ -413,7 +413,7 @@ describe('messages', () => {
       parts.map(part => 'cache' in part && part.cache !== undefined),
     )
     expect(marked).toEqual([[true], [false, true], [false, false, true], [true], [false]])
-    expect(unsaid).toEqual([])
+    expect(unread).toEqual([])
   })
 
   test.each([

@@ -132,6 +132,8 @@ describe('by the name of the model', () => {
     ['gpt-5', 'none', 'minimal'],
     ['gpt-5', 'max', 'high'],
     ['gpt-5.1', 'minimal', 'none'],
+    ['gpt-5.1-codex', 'minimal', 'low'],
+    ['gpt-5.1-codex-max', 'xhigh', 'xhigh'],
     ['gpt-5.4', 'xhigh', 'xhigh'],
     ['gpt-5.4', 'max', 'xhigh'],
     ['gpt-5-pro', 'low', 'high'],

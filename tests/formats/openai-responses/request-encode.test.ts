@@ -369,6 +369,7 @@ describe('limits and sampling', () => {
     ['gpt-6-astra', 'none', 'low'],
     ['gpt-6.1-sol', 'minimal', 'low'],
     ['gpt-10', 'none', 'low'],
+    ['openai/gpt-oss-120b', 'xhigh', 'high'],
     ['someone/else', 'max', 'max'],
   ] as const)('%s takes effort %s as %s', (model, effort, sent) => {
     const reasoningOf = { effort, budgetTokens: undefined, summary: undefined }

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { openaiTier } from '@/formats/openai/tier.ts'
+import { openaiTier } from '@/formats/openai/shared-fields.ts'
 
 test.each([
   [undefined, {}],

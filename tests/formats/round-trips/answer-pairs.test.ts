@@ -4,8 +4,8 @@ import { call } from '#tests/formats/parts.ts'
 import { unlawful } from '#tests/support/streams/lawful.ts'
 import { said } from '#tests/support/streams/said.ts'
 import { decodeContext, eventsOf, FULL_REPLY } from '#tests/transcripts/conversion.ts'
+import { answerLoss, answerLosses } from '@/formats/answer-losses.ts'
 import { CODECS } from '@/formats/registry.ts'
-import { untold, untoldOf } from '@/formats/untold.ts'
 import { collect } from '@/generation/collect.ts'
 import { FORMATS, type Format } from '@/generation/format.ts'
 import { runMachine } from '@/generation/machine.ts'
@@ -133,8 +133,8 @@ test.each(PAIRS)(
         const streamed = collect(eventsOf(caller, [stream]))
         expect(heard(streamed)).toEqual(heard(reply))
         expect(seals(streamed)).toEqual(seals(reply))
-        const names = new Set(events.flatMap(event => untold(event, CODECS[caller]) ?? []))
-        expect([...names].sort()).toEqual([...untoldOf(answered, CODECS[caller])].sort())
+        const names = new Set(events.flatMap(event => answerLoss(event, CODECS[caller]) ?? []))
+        expect([...names].sort()).toEqual([...answerLosses(answered, CODECS[caller])].sort())
       }),
       { numRuns: 60 },
     )

@@ -193,5 +193,5 @@ export const conversation: fc.Arbitrary<GenerationRequest> = fc.record({
   serviceTier: fc.constant(undefined),
   store: fc.constant(undefined),
   extensions: fc.constant({}),
-  unsaid: fc.constant([]),
+  unread: fc.constant([]),
 })

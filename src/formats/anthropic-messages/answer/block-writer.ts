@@ -8,7 +8,7 @@ import {
 import { FORMAT } from '@/formats/anthropic-messages/wire.ts'
 import { mediaWords } from '@/formats/media/media-words.ts'
 import { NO_NOTE, type PlainWriter } from '@/formats/plain/plain-text.ts'
-import { fitCallId } from '@/formats/tools/call-id.ts'
+import { fitCallId } from '@/formats/tools/call-ids.ts'
 import { inputObject, wrappedInput } from '@/formats/tools/call-input.ts'
 import type { BlockEvent, EmitText, EventOf } from '@/generation/event.ts'
 import type { Signature, ToolCallKind } from '@/generation/part.ts'

@@ -1,5 +1,5 @@
-import { constraintText } from '@/formats/object-schema.ts'
-import { mergeSchemas } from '@/formats/schema-merge.ts'
+import { mergeSchemas } from '@/formats/schemas/merge.ts'
+import { constraintText } from '@/formats/schemas/object-schema.ts'
 import { asArray, asObjects, asString, isJsonObject, type JsonObject, type JsonValue } from '@/json/json.ts'
 
 /** Keywords that structured outputs understand, beside those that `closedSchema` rewrites. */

@@ -4,7 +4,7 @@ import { GatewayError } from '@/errors/gateway-error.ts'
 import { FORMAT } from '@/formats/anthropic-messages/wire.ts'
 import type { ModelCall } from '@/formats/codec.ts'
 import { assertShape } from '@/formats/invalid.ts'
-import { schemaOutput } from '@/formats/output-format.ts'
+import { schemaOutput } from '@/formats/schemas/output-format.ts'
 import { EFFORTS, type GenerationRequest, type OutputFormat, type Reasoning } from '@/generation/request.ts'
 import {
   asArray,
@@ -21,7 +21,7 @@ import {
 } from '@/json/json.ts'
 import { decodeMessages, decodeSystem } from './message-decode.ts'
 import { decodeToolChoice, decodeTools } from './tools-decode.ts'
-import { unsaidFields } from './unsaid.ts'
+import { unreadFieldsOf } from './unread-fields.ts'
 
 /**
  * The fields that the gateway acts on, as far as their shape is one type. Content (string or blocks) is judged block
@@ -108,7 +108,7 @@ export function decodeRequest(wire: JsonObject, call: ModelCall): GenerationRequ
     serviceTier: decodeTier(asString(body['service_tier'])),
     store: undefined,
     extensions: decodeExtensions(body),
-    unsaid: unsaidFields(body),
+    unread: unreadFieldsOf(body),
   }
 }
 

@@ -1,12 +1,11 @@
 import { modelTraits } from '@/formats/anthropic-messages/models.ts'
 import { FORMAT, VERSION } from '@/formats/anthropic-messages/wire.ts'
 import type { EncodedRequest, Target } from '@/formats/codec.ts'
-import { fitKey } from '@/formats/fit-key.ts'
+import { fitKey } from '@/formats/fitted-values.ts'
 import { refuseSeveral, unsayable } from '@/formats/invalid.ts'
-import { Losses } from '@/formats/losses.ts'
-import { fitCallId } from '@/formats/tools/call-id.ts'
+import { Losses, loseUnsupported, type RareField } from '@/formats/losses.ts'
+import { fitCallId } from '@/formats/tools/call-ids.ts'
 import { pairedTurns } from '@/formats/tools/paired-turns.ts'
-import { loseWordless, type RareField } from '@/formats/wordless.ts'
 import { type TextPart, textPart } from '@/generation/part.ts'
 import type { GenerationRequest } from '@/generation/request.ts'
 import { asObject, type JsonObject, type JsonValue, keysOf, present } from '@/json/json.ts'
@@ -59,7 +58,7 @@ export function encodeRequest(request: GenerationRequest, target: Target): Encod
   }
   limitCacheMarks(body, losses)
   if (request.promptCacheKey !== undefined || target.cachesPrompts === true) cacheUnlessMarked(body)
-  loseWordless(request, WORDLESS, losses)
+  loseUnsupported(request, UNSUPPORTED, losses)
   return {
     body,
     losses: losses.list,
@@ -140,8 +139,8 @@ function extensionFields(own: JsonObject): JsonObject {
   return fields
 }
 
-/** What has no words here, as against what has, in the type. A new field goes on one of the two lists. */
-const WORDLESS = keysOf({
+/** The rarer fields that this format does not have; the type names those that it has. A new field goes on one of the two. */
+const UNSUPPORTED = keysOf({
   verbosity: true,
   seed: true,
   presencePenalty: true,

@@ -1,4 +1,4 @@
-import { resolveRef } from '@/formats/schema-ref.ts'
+import { resolveRef } from '@/formats/schemas/reference.ts'
 import {
   asObjects,
   asString,

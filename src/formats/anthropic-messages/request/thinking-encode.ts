@@ -1,8 +1,8 @@
 import { type ModelTraits, modelTraits } from '@/formats/anthropic-messages/models.ts'
 import type { OutputWish, Target } from '@/formats/codec.ts'
 import { nearestEffort, wantedEffort } from '@/formats/effort.ts'
+import { fitLimit } from '@/formats/fitted-values.ts'
 import { Losses } from '@/formats/losses.ts'
-import { fitLimit } from '@/formats/output-limit.ts'
 import { type Effort, type GenerationRequest, limitsEffort, type Reasoning } from '@/generation/request.ts'
 import type { JsonObject } from '@/json/json.ts'
 

@@ -1,6 +1,7 @@
 import type { GatewayError } from '@/errors/gateway-error.ts'
 import { answerNumbers } from '@/formats/answer-numbers.ts'
 import type { AnswerScope, DecodeContext } from '@/formats/codec.ts'
+import { cumulativeUsage } from '@/formats/cumulative-usage.ts'
 import { complaintIn, cutAnswer, errorInAnswer, unreadableEvent } from '@/formats/faults/fault.ts'
 import { DATA_KEYS } from '@/formats/gemini-generate-content/wire.ts'
 import {
@@ -10,7 +11,6 @@ import {
   type PlainShape,
   type StreamDecoder,
 } from '@/formats/plain/plain-text.ts'
-import { toldUsage } from '@/formats/told-usage.ts'
 import type { Emit, EventOf } from '@/generation/event.ts'
 import type { Usage } from '@/generation/usage.ts'
 import { withDigits } from '@/json/exact.ts'
@@ -140,7 +140,7 @@ export class GeminiDecoder implements StreamDecoder, PlainReader {
 
   #count(metadata: JsonObject | undefined, emit: Emit): void {
     this.#servedTier = tierIn(metadata) ?? this.#servedTier
-    const told = toldUsage(metadata, readUsage(metadata), this.#usage, COUNTS)
+    const told = cumulativeUsage(metadata, readUsage(metadata), this.#usage, COUNTS)
     if (told === undefined) return
     this.#usage = told.usage
     emit(told)

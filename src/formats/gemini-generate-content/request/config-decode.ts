@@ -1,5 +1,5 @@
 import { levelEffort } from '@/formats/gemini-generate-content/models.ts'
-import { schemaOutput } from '@/formats/output-format.ts'
+import { schemaOutput } from '@/formats/schemas/output-format.ts'
 import {
   type GenerationRequest,
   MODALITIES,

@@ -1,4 +1,5 @@
 import { thinksAnyway, wantedEffort } from '@/formats/effort.ts'
+import { fitLimit } from '@/formats/fitted-values.ts'
 import {
   EFFORT_BUDGET,
   levelEffort,
@@ -9,8 +10,7 @@ import {
 import type { WireGenerationConfig } from '@/formats/gemini-generate-content/wire.ts'
 import { unsayable } from '@/formats/invalid.ts'
 import type { Losses } from '@/formats/losses.ts'
-import { describedSchema } from '@/formats/output-format.ts'
-import { fitLimit } from '@/formats/output-limit.ts'
+import { describedSchema } from '@/formats/schemas/output-format.ts'
 import {
   type GenerationRequest,
   limitsEffort,

@@ -9,7 +9,7 @@ import { configExtensions, decodeConfig } from './config-decode.ts'
 import { callerPath, camelKeys } from './keys.ts'
 import { REQUEST } from './request-schema.ts'
 import { decodeToolChoice, decodeTools } from './tools-decode.ts'
-import { unsaidFields } from './unsaid.ts'
+import { unreadFieldsOf } from './unread-fields.ts'
 
 /** Reads a caller's generateContent request (Codec.decodeRequest). */
 export function decodeRequest(body: JsonObject, call: ModelCall): GenerationRequest {
@@ -51,7 +51,7 @@ export function decodeRequest(body: JsonObject, call: ModelCall): GenerationRequ
     serviceTier: serviceTier === NO_TIER ? undefined : asString(serviceTier),
     store: asBoolean(store),
     extensions: Object.keys(extensions).length === 0 ? {} : { [FORMAT]: extensions },
-    unsaid: unsaidFields(wire),
+    unread: unreadFieldsOf(wire),
   }
 }
 

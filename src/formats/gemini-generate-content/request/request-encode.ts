@@ -2,9 +2,8 @@ import { type EncodedRequest, NO_EMULATION, type Target } from '@/formats/codec.
 import { nestExtensions } from '@/formats/extensions.ts'
 import { type ModelTraits, modelTraits } from '@/formats/gemini-generate-content/models.ts'
 import { FORMAT } from '@/formats/gemini-generate-content/wire.ts'
-import { Losses } from '@/formats/losses.ts'
-import { jsonInWords } from '@/formats/output-format.ts'
-import { loseWordless, type RareField } from '@/formats/wordless.ts'
+import { Losses, loseUnsupported, type RareField } from '@/formats/losses.ts'
+import { jsonInWords } from '@/formats/schemas/output-format.ts'
 import type { GenerationRequest, OutputFormat } from '@/generation/request.ts'
 import { asObject, isKeyOf, type JsonObject, keysOf, present } from '@/json/json.ts'
 import { encodeConfig } from './config-encode.ts'
@@ -15,7 +14,7 @@ import { encodeTools } from './tools-encode.ts'
 export function encodeRequest(request: GenerationRequest, target: Target): EncodedRequest {
   const traits = modelTraits(target.model)
   const losses = new Losses()
-  loseWordless(request, WORDLESS, losses)
+  loseUnsupported(request, UNSUPPORTED, losses)
   if (request.parallelToolCalls === false && request.tools.length > 0) losses.add('parallelToolCalls')
 
   const { tools, toolConfig } = encodeTools(request.tools, request.toolChoice, traits, losses)
@@ -38,8 +37,8 @@ export function encodeRequest(request: GenerationRequest, target: Target): Encod
   }
 }
 
-/** What has no words here, as against what has, in the type. A new field goes on one of the two lists. */
-const WORDLESS = keysOf({
+/** The rarer fields that this format does not have; the type names those that it has. A new field goes on one of the two. */
+const UNSUPPORTED = keysOf({
   verbosity: true,
   logitBias: true,
   user: true,

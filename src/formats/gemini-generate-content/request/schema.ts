@@ -1,6 +1,6 @@
 import type { WireSchema } from '@/formats/gemini-generate-content/wire.ts'
-import { mergeSchemas } from '@/formats/schema-merge.ts'
-import { resolveRef } from '@/formats/schema-ref.ts'
+import { mergeSchemas } from '@/formats/schemas/merge.ts'
+import { resolveRef } from '@/formats/schemas/reference.ts'
 import {
   asArray,
   asObject,

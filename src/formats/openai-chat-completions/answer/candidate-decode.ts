@@ -1,7 +1,7 @@
 import type { AnswerScope } from '@/formats/codec.ts'
 import { AudioDeltas } from '@/formats/openai/audio-deltas.ts'
+import { imagePart } from '@/formats/openai-chat-completions/content-decode.ts'
 import { legacyCallIn } from '@/formats/openai-chat-completions/empty.ts'
-import { imagePart } from '@/formats/openai-chat-completions/media-decode.ts'
 import { ReasoningDetails, thinkingText } from '@/formats/openai-chat-completions/reasoning-details.ts'
 import { thoughtSignature } from '@/formats/openai-chat-completions/thought-signature.ts'
 import { FORMAT } from '@/formats/openai-chat-completions/wire.ts'

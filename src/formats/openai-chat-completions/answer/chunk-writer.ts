@@ -1,6 +1,6 @@
 import type { ReplyContext } from '@/formats/codec.ts'
 import { onePiece } from '@/formats/one-piece.ts'
-import { openaiTier } from '@/formats/openai/tier.ts'
+import { openaiTier } from '@/formats/openai/shared-fields.ts'
 import { replyId, wantsUsage } from '@/formats/openai-chat-completions/reply.ts'
 import type { FinishReason } from '@/formats/openai-chat-completions/wire.ts'
 import type { JsonObject, JsonValue } from '@/json/json.ts'

@@ -1,7 +1,7 @@
 import type { DecodeContext, ReplyContext } from '@/formats/codec.ts'
 import { brokenAnswer, errorInAnswer } from '@/formats/faults/fault.ts'
 import { mediaWords } from '@/formats/media/media-words.ts'
-import { openaiTier } from '@/formats/openai/tier.ts'
+import { openaiTier } from '@/formats/openai/shared-fields.ts'
 import {
   audioEntry,
   hidesReasoning,

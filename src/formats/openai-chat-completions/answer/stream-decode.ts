@@ -1,6 +1,7 @@
 import type { GatewayError } from '@/errors/gateway-error.ts'
 import { answerNumbers } from '@/formats/answer-numbers.ts'
 import type { AnswerScope, DecodeContext } from '@/formats/codec.ts'
+import { cumulativeUsage } from '@/formats/cumulative-usage.ts'
 import { complaintIn, cutAnswer, errorInAnswer, unreadableEvent } from '@/formats/faults/fault.ts'
 import { isEmpty } from '@/formats/openai-chat-completions/empty.ts'
 import {
@@ -12,7 +13,6 @@ import {
   type PlainShape,
   type StreamDecoder,
 } from '@/formats/plain/plain-text.ts'
-import { toldUsage } from '@/formats/told-usage.ts'
 import type { Emit, EventOf } from '@/generation/event.ts'
 import type { Usage } from '@/generation/usage.ts'
 import {
@@ -272,7 +272,7 @@ export class AnswerDecoder {
 
   #count(chunk: JsonObject, usage: JsonObject | undefined, emit: Emit): void {
     if (usage !== undefined) this.#tellsUsage = true
-    const told = toldUsage(usage, readUsage(usage), this.#usage, COUNTS)
+    const told = cumulativeUsage(usage, readUsage(usage), this.#usage, COUNTS)
     if (told === undefined) return
     this.#usage = told.usage
     this.#start(chunk, emit)

@@ -3,10 +3,10 @@ import {
   cacheMark,
   decodeContent,
   decodeTexts,
+  imagePart,
   opaquePart,
 } from '@/formats/openai-chat-completions/content-decode.ts'
 import { customCallIn, legacyCallIn } from '@/formats/openai-chat-completions/empty.ts'
-import { imagePart } from '@/formats/openai-chat-completions/media-decode.ts'
 import { returnedSignature } from '@/formats/openai-chat-completions/thought-signature.ts'
 import { inputText } from '@/formats/tools/call-input.ts'
 import { withMark } from '@/formats/tools/results.ts'

@@ -7,7 +7,7 @@ import {
   isLegacyRequest,
 } from '@/formats/openai-chat-completions/tools-decode.ts'
 import { FORMAT } from '@/formats/openai-chat-completions/wire.ts'
-import { schemaOutput } from '@/formats/output-format.ts'
+import { schemaOutput } from '@/formats/schemas/output-format.ts'
 import {
   EFFORTS,
   type GenerationRequest,
@@ -32,7 +32,7 @@ import {
 import { decodeMessages } from './message-decode.ts'
 import { REQUEST } from './request-schema.ts'
 import { thinkingSwitch } from './thinking-switch.ts'
-import { unsaidFields } from './unsaid.ts'
+import { unreadFieldsOf } from './unread-fields.ts'
 
 /**
  * Reads a request. Legacy `functions` become tools; fields that the neutral model has no word for are extensions.
@@ -71,7 +71,7 @@ export function decodeRequest(body: JsonObject, call: ModelCall): GenerationRequ
     serviceTier: asString(body['service_tier']),
     store: asBoolean(body['store']),
     extensions: decodeExtensions(body),
-    unsaid: unsaidFields(body),
+    unread: unreadFieldsOf(body),
   }
 }
 

@@ -1,12 +1,11 @@
 import type { EncodedRequest, Target } from '@/formats/codec.ts'
 import { nearestEffort, thinksAnyway, wantedEffort } from '@/formats/effort.ts'
-import { fitKey } from '@/formats/fit-key.ts'
+import { fitKey, fitLimit } from '@/formats/fitted-values.ts'
 import { unsayable } from '@/formats/invalid.ts'
-import { withObjectOutput } from '@/formats/openai/object-output.ts'
+import { withObjectOutput } from '@/formats/openai/schemas.ts'
 import { isSharedHint, MAX_KEY, userFields } from '@/formats/openai/shared-fields.ts'
 import { FORMAT } from '@/formats/openai-chat-completions/wire.ts'
-import { schemaName } from '@/formats/output-format.ts'
-import { fitLimit } from '@/formats/output-limit.ts'
+import { schemaName } from '@/formats/schemas/output-format.ts'
 import { onlyAllowed } from '@/formats/tools/allowed.ts'
 import { dropHostedTools } from '@/formats/tools/hosted.ts'
 import {
@@ -43,7 +42,7 @@ export function encodeRequest(full: GenerationRequest, target: Target): EncodedR
     serviceTier,
     store,
     extensions,
-    unsaid: _unsaid,
+    unread: _unread,
     ...rest
   } = asking
   rest satisfies Record<string, never>

@@ -1,5 +1,6 @@
 import type { Target } from '@/formats/codec.ts'
 import { Losses } from '@/formats/losses.ts'
+import { cacheBreakpoint } from '@/formats/openai/shared-fields.ts'
 import { isServedByOpenai } from '@/formats/openai/vendor.ts'
 import { type ModelTraits, modelTraits } from '@/formats/openai-chat-completions/models.ts'
 import { type VendorTraits, vendorTraits } from '@/formats/openai-chat-completions/vendors.ts'
@@ -50,16 +51,13 @@ export class TargetRules {
     if (this.vendor.isOpenrouter) {
       return { cache_control: present({ type: 'ephemeral', ttl: mark.ttl }) }
     }
-    if (this.model.takesCacheBreakpoints) {
-      const ttl = mark.ttl === undefined ? {} : { ttl: mark.ttl === '1h' ? '12h' : '30m' }
-      return { prompt_cache_breakpoint: { mode: 'explicit', ...ttl } }
-    }
+    if (this.model.cacheBreakpoints) return cacheBreakpoint(mark)
     this.losses.add('cacheMark')
     return {}
   }
 
   /** Whether marks are written at all: without, text is written in the plainest shape. */
   get hasCacheMarks(): boolean {
-    return this.vendor.isOpenrouter || this.model.takesCacheBreakpoints
+    return this.vendor.isOpenrouter || this.model.cacheBreakpoints
   }
 }

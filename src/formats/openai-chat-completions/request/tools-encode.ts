@@ -1,4 +1,4 @@
-import { canBeStrict, functionParameters } from '@/formats/openai/parameters.ts'
+import { canBeStrict, functionParameters } from '@/formats/openai/schemas.ts'
 import { FORMAT } from '@/formats/openai-chat-completions/wire.ts'
 import { lostSettings, NO_SETTINGS } from '@/formats/tools/web-search.ts'
 import type { CustomTool, FunctionTool, HostedTool, Tool, ToolChoice } from '@/generation/tool.ts'

@@ -1,4 +1,4 @@
-import { openaiTier } from '@/formats/openai/tier.ts'
+import { openaiTier } from '@/formats/openai/shared-fields.ts'
 import { asArray, asObject, type JsonObject, type JsonValue } from '@/json/json.ts'
 
 /** The keys of a response object that repeat the caller's request, with the documented default of each. */

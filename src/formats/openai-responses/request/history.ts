@@ -1,13 +1,12 @@
 import type { Target } from '@/formats/codec.ts'
 import type { Losses } from '@/formats/losses.ts'
+import { cacheBreakpoint } from '@/formats/openai/shared-fields.ts'
 import { encodeCall } from '@/formats/openai-responses/calls.ts'
-import { encodeCacheMark } from '@/formats/openai-responses/content.ts'
 import { itemOf } from '@/formats/openai-responses/items.ts'
 import { FORMAT } from '@/formats/openai-responses/wire.ts'
 import { phaseOf } from '@/formats/signatures/phase.ts'
 import { signatureFor } from '@/formats/signatures/signature.ts'
-import { fitCallId } from '@/formats/tools/call-id.ts'
-import { DistinctIds } from '@/formats/tools/distinct-ids.ts'
+import { DistinctIds, fitCallId } from '@/formats/tools/call-ids.ts'
 import { pairedTurns } from '@/formats/tools/paired-turns.ts'
 import { tellFailure, withMark } from '@/formats/tools/results.ts'
 import type {
@@ -225,7 +224,7 @@ class HistoryWriter {
 
   #cacheMark(mark: TextPart['cache']): JsonObject {
     if (mark === undefined) return {}
-    if (this.#options.cacheBreakpoints) return { prompt_cache_breakpoint: encodeCacheMark(mark) }
+    if (this.#options.cacheBreakpoints) return cacheBreakpoint(mark)
     this.#losses.add('cacheMark')
     return {}
   }

@@ -5,7 +5,7 @@ import type { ModelCall } from '@/formats/codec.ts'
 import { assertShape, invalidRequest, unsupported } from '@/formats/invalid.ts'
 import { endUser, olderUser, sharedHints } from '@/formats/openai/shared-fields.ts'
 import { ENCRYPTED, FORMAT, LOGPROBS } from '@/formats/openai-responses/wire.ts'
-import { schemaOutput } from '@/formats/output-format.ts'
+import { schemaOutput } from '@/formats/schemas/output-format.ts'
 import { textPart } from '@/generation/part.ts'
 import {
   EFFORTS,
@@ -31,7 +31,7 @@ import {
 import { decodeInput } from './input.ts'
 import { decodeToolChoice } from './tool-choice.ts'
 import { decodeTools } from './tools.ts'
-import { unsaidFields } from './unsaid.ts'
+import { unreadFieldsOf } from './unread-fields.ts'
 
 const open = { additionalProperties: true }
 const text = Type.Optional(Type.String())
@@ -106,7 +106,7 @@ export function decodeRequest(body: JsonObject, call: ModelCall): GenerationRequ
       [FORMAT]: decodeExtensions(body),
       ...sharedHints(body, 'openai-chat-completions'),
     },
-    unsaid: unsaidFields(body),
+    unread: unreadFieldsOf(body),
   }
 }
 

@@ -1,16 +1,14 @@
 import type { EncodedRequest, Target } from '@/formats/codec.ts'
 import { nearestEffort, thinksAnyway, wantedEffort } from '@/formats/effort.ts'
 import { nestExtensions } from '@/formats/extensions.ts'
-import { fitKey } from '@/formats/fit-key.ts'
+import { fitKey, fitLimit } from '@/formats/fitted-values.ts'
 import { refuseSeveral, unsayable } from '@/formats/invalid.ts'
-import { Losses } from '@/formats/losses.ts'
-import { withObjectOutput } from '@/formats/openai/object-output.ts'
+import { Losses, loseUnsupported, type RareField } from '@/formats/losses.ts'
+import { type OpenaiModel, openaiModel } from '@/formats/openai/models.ts'
+import { withObjectOutput } from '@/formats/openai/schemas.ts'
 import { MAX_KEY, userFields } from '@/formats/openai/shared-fields.ts'
-import { type ModelTraits, modelTraits } from '@/formats/openai-responses/models.ts'
 import { ENCRYPTED, FORMAT, LOGPROBS } from '@/formats/openai-responses/wire.ts'
-import { schemaName } from '@/formats/output-format.ts'
-import { fitLimit } from '@/formats/output-limit.ts'
-import { loseWordless, type RareField } from '@/formats/wordless.ts'
+import { schemaName } from '@/formats/schemas/output-format.ts'
 import type { RequestField } from '@/generation/loss.ts'
 import { type GenerationRequest, limitsEffort, type OutputFormat } from '@/generation/request.ts'
 import { asObject, asStrings, type JsonObject, keysOf, present } from '@/json/json.ts'
@@ -26,20 +24,20 @@ export function encodeRequest(asked: GenerationRequest, target: Target): Encoded
   refuseImpossible(asked)
   const losses = new Losses()
   const request = withObjectOutput(asked, target, losses)
-  const traits = modelTraits(target.model)
-  loseWordless(request, WORDLESS, losses)
+  const model = openaiModel(target.model)
+  loseUnsupported(request, UNSUPPORTED, losses)
 
   const extensions = nestExtensions(request.extensions[FORMAT], ['reasoning', 'text'])
   const { reasoning: ownReasoning, text: ownText, include, ...own } = extensions
-  const sampling = encodeSampling(request, traits, losses)
-  const reasoning = encodeReasoning(request.reasoning, asObject(ownReasoning), traits, losses)
-  const isThinking = reasoning !== undefined || traits.reasons === true
+  const sampling = encodeSampling(request, model, losses)
+  const reasoning = encodeReasoning(request.reasoning, asObject(ownReasoning), model, losses)
+  const isThinking = reasoning !== undefined || model.reasons === true
   const said = present({
     model: target.model,
-    ...encodePrompt(request, target, traits, losses),
+    ...encodePrompt(request, target, model, losses),
     ...encodeOffer(request, losses),
     reasoning,
-    text: encodeText(request, asObject(ownText), traits, losses),
+    text: encodeText(request, asObject(ownText), model, losses),
     max_output_tokens: encodeLimit(request.maxOutputTokens, target, losses),
     ...sampling.fields,
     metadata: request.metadata,
@@ -66,8 +64,8 @@ function refuseImpossible(request: GenerationRequest): void {
   }
 }
 
-/** What has no words here, as against what has, in the type. A new field goes on one of the two lists. */
-const WORDLESS = keysOf({
+/** The rarer fields that this format does not have; the type names those that it has. A new field goes on one of the two. */
+const UNSUPPORTED = keysOf({
   topK: true,
   seed: true,
   presencePenalty: true,
@@ -87,7 +85,7 @@ const NO_WORDS = '.'
 function encodePrompt(
   request: GenerationRequest,
   target: Target,
-  { cacheBreakpoints }: ModelTraits,
+  { cacheBreakpoints }: OpenaiModel,
   losses: Losses,
 ): JsonObject {
   const { instructions } = request
@@ -136,16 +134,16 @@ const COUNTED = [
 function encodeReasoning(
   reasoning: GenerationRequest['reasoning'],
   extended: JsonObject | undefined,
-  traits: ModelTraits,
+  model: OpenaiModel,
   losses: Losses,
 ): JsonObject | undefined {
   const wanted = reasoning && wantedEffort(reasoning)
-  const effort = wanted && traits.efforts ? nearestEffort(wanted, traits.efforts) : wanted
+  const effort = wanted && model.efforts ? nearestEffort(wanted, model.efforts) : wanted
   const summary = reasoning?.summary
   if (reasoning !== undefined && limitsEffort(reasoning)) {
     losses.add('reasoningBudget')
   }
-  if (traits.reasons === false) {
+  if (model.reasons === false) {
     if (effort !== undefined && effort !== 'none') losses.add('reasoning')
     return undefined
   }
@@ -160,11 +158,11 @@ function encodeReasoning(
 /** Sampling, without what a reasoning model refuses; its own defaults said aloud are no loss. */
 function encodeSampling(
   asked: Pick<GenerationRequest, 'temperature' | 'topP' | 'logprobs'>,
-  traits: ModelTraits,
+  model: OpenaiModel,
   losses: Losses,
 ): { fields: JsonObject; logprobs: boolean } {
   const { temperature, topP, logprobs } = asked
-  if (!traits.samples) {
+  if (model.reasons === true) {
     lose(losses, 'temperature', temperature, 1)
     lose(losses, 'topP', topP, 1)
     lose(losses, 'logprobs', logprobs)
@@ -179,11 +177,11 @@ function encodeSampling(
 function encodeText(
   { output, verbosity }: GenerationRequest,
   extended: JsonObject | undefined,
-  traits: ModelTraits,
+  model: OpenaiModel,
   losses: Losses,
 ): JsonObject | undefined {
   // Models that do not reason know no verbosity but the default.
-  const refused = traits.reasons === false && verbosity !== 'medium'
+  const refused = model.reasons === false && verbosity !== 'medium'
   if (refused) lose(losses, 'verbosity', verbosity)
   const text = {
     ...extended,

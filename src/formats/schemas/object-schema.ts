@@ -1,5 +1,5 @@
 import { asObject, asObjects, asString, asStrings, type JsonObject, type JsonValue } from '@/json/json.ts'
-import { resolveRef, withRootInPlace } from './schema-ref.ts'
+import { resolveRef, withRootInPlace } from './reference.ts'
 
 /** Most that is put together of a choice. References fan out, and vendors refuse schemas of this size anyway. */
 const MAX_MERGED = 10_000

@@ -8,7 +8,7 @@ import type { JsonObject } from '@/json/json.ts'
  * @param usage what was read of it; undefined: it is no report
  * @param before what was told last
  */
-export function toldUsage(
+export function cumulativeUsage(
   wire: JsonObject | undefined,
   usage: Usage | undefined,
   before: Usage | undefined,

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
-import { objectSchema } from '@/formats/object-schema.ts'
-import { withRootInPlace } from '@/formats/schema-ref.ts'
+import { objectSchema } from '@/formats/schemas/object-schema.ts'
+import { withRootInPlace } from '@/formats/schemas/reference.ts'
 import type { JsonObject } from '@/json/json.ts'
 
 describe('a schema whose root is a reference', () => {

@@ -1,5 +1,12 @@
-import { objectSchema } from '@/formats/object-schema.ts'
+import type { Target } from '@/formats/codec.ts'
+import type { Losses } from '@/formats/losses.ts'
+import { objectSchema } from '@/formats/schemas/object-schema.ts'
+import { isObjectSchema, outputInWords } from '@/formats/schemas/output-format.ts'
+import { withRootInPlace } from '@/formats/schemas/reference.ts'
+import { textPart } from '@/generation/part.ts'
+import type { GenerationRequest } from '@/generation/request.ts'
 import { asArray, asObject, asStrings, isJsonObject, type JsonObject } from '@/json/json.ts'
+import { isServedByOpenai } from './vendor.ts'
 
 /** A function's parameters as OpenAI takes them: it refuses an object that does not say its properties. */
 export function functionParameters(parameters: JsonObject): JsonObject {
@@ -19,4 +26,22 @@ export function canBeStrict(schema: JsonObject): boolean {
   if (!Object.keys(named).every(name => isRequired.has(name))) return false
   const inner = [named, $defs, definitions].flatMap(members => Object.values(asObject(members) ?? {}))
   return [...inner, items, ...asArray(anyOf)].every(value => !isJsonObject(value) || canBeStrict(value))
+}
+
+/**
+ * The structured outputs of OpenAI itself are objects, in both of its formats: it refuses the schema of anything else,
+ * which other vendors take. That is said in words, to which nothing holds the model.
+ */
+export function withObjectOutput(
+  request: GenerationRequest,
+  target: Target,
+  losses: Losses,
+): GenerationRequest {
+  const { output, instructions } = request
+  if (output?.type !== 'json-schema' || isObjectSchema(output.schema) || !isServedByOpenai(target))
+    return request
+  const schema = withRootInPlace(output.schema)
+  if (isObjectSchema(schema)) return { ...request, output: { ...output, schema } }
+  losses.add('output')
+  return { ...request, output: undefined, instructions: [...instructions, textPart(outputInWords(output))] }
 }

@@ -9,7 +9,7 @@ import {
   readOfPlace,
   textOr,
   unreadInside,
-} from '@/formats/unsaid.ts'
+} from '@/formats/unread-fields.ts'
 import { EFFORTS } from '@/generation/request.ts'
 import { asObject, isJsonObject, type JsonObject, type JsonValue } from '@/json/json.ts'
 
@@ -149,7 +149,7 @@ const INSIDE: ReadFields = {
 }
 
 /** What fields within others say that no other format is told. */
-export function unsaidFields(body: JsonObject): string[] {
+export function unreadFieldsOf(body: JsonObject): string[] {
   const inside = { effort: oneOf(...EFFORTS), format: readOfFormat }
   return [
     ...unreadInside(body, INSIDE),

@@ -16,8 +16,8 @@ export interface ReplyRoom {
   explains: ReadonlySet<StopReason>
 }
 
-/** Of an answer for callers of this format: the room that its replies have. */
-export interface UntoldIn {
+/** The format of a reply, and what that has room for. */
+export interface ReplyFormat {
   format: Format
   replyRoom: ReplyRoom
 }
@@ -26,7 +26,10 @@ export interface UntoldIn {
  * The name of what an event of an answer says and a reply of this format cannot; undefined where the reply says all of
  * it. The answer is none the worse for a reader who never heard of it: these are losses, and no errors.
  */
-export function untold(event: GenerationEvent, { format, replyRoom: room }: UntoldIn): string | undefined {
+export function answerLoss(
+  event: GenerationEvent,
+  { format, replyRoom: room }: ReplyFormat,
+): string | undefined {
   switch (event.type) {
     case 'text-delta':
     case 'reasoning-delta':
@@ -51,10 +54,10 @@ export function untold(event: GenerationEvent, { format, replyRoom: room }: Unto
 }
 
 /** The names of all that a whole answer says and a reply of this format cannot. */
-export function untoldOf(response: GenerationResponse, reply: UntoldIn): Set<string> {
+export function answerLosses(response: GenerationResponse, reply: ReplyFormat): Set<string> {
   const names = new Set<string>()
   for (const event of replay(response)) {
-    const name = untold(event, reply)
+    const name = answerLoss(event, reply)
     if (name !== undefined) names.add(name)
   }
   return names

@@ -10,7 +10,7 @@ import {
   readOfPlace,
   textOr,
   unreadInside,
-} from '@/formats/unsaid.ts'
+} from '@/formats/unread-fields.ts'
 import { IMAGE_DETAILS } from '@/generation/part.ts'
 import { SUMMARIES, VERBOSITIES } from '@/generation/request.ts'
 import { asArray, asNonEmpty, asObject, isJsonObject, type JsonObject, type JsonValue } from '@/json/json.ts'
@@ -191,7 +191,7 @@ const INSIDE: ReadFields = {
 }
 
 /** What fields within others say that no other format is told. */
-export function unsaidFields(body: JsonObject): string[] {
+export function unreadFieldsOf(body: JsonObject): string[] {
   const summary = oneOf(...SUMMARIES)
   const format = object({
     type: true,

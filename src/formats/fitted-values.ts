@@ -10,3 +10,9 @@ export function fitLimit(asked: number, least: number, most: number | undefined,
   if (fitted !== asked) losses.add('maxOutputTokens')
   return fitted
 }
+
+/** A key that a vendor would refuse for its length keeps its one use as a hash: being the same for the same caller. */
+export function fitKey(key: string | undefined, maxLength: number): string | undefined {
+  if (key === undefined || key.length <= maxLength) return key
+  return new Bun.CryptoHasher('sha256').update(key).digest('hex')
+}

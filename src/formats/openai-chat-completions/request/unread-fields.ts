@@ -10,7 +10,7 @@ import {
   readOfPlace,
   textOr,
   unreadInside,
-} from '@/formats/unsaid.ts'
+} from '@/formats/unread-fields.ts'
 import { IMAGE_DETAILS } from '@/generation/part.ts'
 import { EFFORTS, MODALITIES, SUMMARIES } from '@/generation/request.ts'
 import { asObject, isJsonObject, type JsonObject, type JsonValue } from '@/json/json.ts'
@@ -143,7 +143,7 @@ const OLDER_NAMES = [
 ] as const
 
 /** What fields within others say, and older names of others, that no other format is told. */
-export function unsaidFields(body: JsonObject): string[] {
+export function unreadFieldsOf(body: JsonObject): string[] {
   const passedOver = OLDER_NAMES.filter(names => !names.some(name => isEmpty(body[name])))
     .filter(([older, newer]) => body[older] !== body[newer])
     .map(([older]): string => older)

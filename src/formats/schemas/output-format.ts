@@ -1,6 +1,6 @@
 import type { JsonSchemaOutput, OutputFormat } from '@/generation/request.ts'
 import { asBoolean, asString, type JsonObject } from '@/json/json.ts'
-import { withRootInPlace } from './schema-ref.ts'
+import { withRootInPlace } from './reference.ts'
 
 /** An answer of this schema, with what is said of it beside. */
 export function schemaOutput(

@@ -1,7 +1,7 @@
 import { asObject, isJsonObject, type JsonObject, type JsonValue } from '@/json/json.ts'
 import { invalidRequest } from './invalid.ts'
 
-/** What a decoder reads of a value. */
+/** What a decoder reads of a value; what it does not read is a loss. */
 export type Read =
   /** All of it (or it is kept as it is), or nothing. */
   | boolean

@@ -1,7 +1,15 @@
 import { DATA, decodeOpaque } from '@/formats/gemini-generate-content/contents-decode.ts'
 import { decodeMedia } from '@/formats/gemini-generate-content/media.ts'
 import { levelEffort } from '@/formats/gemini-generate-content/models.ts'
-import { allOf, list, object, oneOf, type Read, type ReadFields, unreadInside } from '@/formats/unsaid.ts'
+import {
+  allOf,
+  list,
+  object,
+  oneOf,
+  type Read,
+  type ReadFields,
+  unreadInside,
+} from '@/formats/unread-fields.ts'
 import { asObject, asString, isJsonObject, type JsonObject, type JsonValue } from '@/json/json.ts'
 import { decodeModality } from './config-decode.ts'
 import { decodeToolChoice } from './tools-decode.ts'
@@ -98,7 +106,7 @@ function readOfChoice(config: JsonValue): ReadFields {
 }
 
 /** What fields within others say that no other format is told. @param wire with its keys in camelCase */
-export function unsaidFields(wire: JsonObject): string[] {
+export function unreadFieldsOf(wire: JsonObject): string[] {
   const config = asObject(wire['generationConfig'])
   // How many log probabilities is said of those that are asked for.
   const logprobs = config?.['responseLogprobs'] === true || oneOf(0)

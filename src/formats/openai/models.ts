@@ -1,0 +1,53 @@
+import { remembered } from '@/formats/remembered.ts'
+import type { Effort } from '@/generation/request.ts'
+
+/** What OpenAI's models take and refuse, whichever of its formats they are asked in. */
+export interface OpenaiModel {
+  /** Whether it reasons, and so refuses temperature, top_p and log probabilities; undefined: not known. */
+  reasons: boolean | undefined
+  /** The efforts that it takes, weakest first; undefined: all of them, or not known. */
+  efforts: readonly Effort[] | undefined
+  /** Whether it takes `prompt_cache_breakpoint` (gpt-5.6 and later). */
+  cacheBreakpoints: boolean
+}
+
+const UNKNOWN: OpenaiModel = { reasons: undefined, efforts: undefined, cacheBreakpoints: false }
+const CHATS: OpenaiModel = { ...UNKNOWN, reasons: false }
+const REASONS: OpenaiModel = { ...UNKNOWN, reasons: true }
+
+const THREE: readonly Effort[] = ['low', 'medium', 'high']
+
+/**
+ * By name, most special first (platform.openai.com/docs/models). Chat variants do not reason; what is newer than this
+ * list is taken for like its last.
+ */
+const FAMILIES: readonly (readonly [RegExp, OpenaiModel])[] = [
+  // The open ones, whoever serves them.
+  [/^gpt-oss/, { ...UNKNOWN, efforts: THREE }],
+  [/^gpt-[\d.]+-chat/, CHATS],
+  [/^(gpt-[34](?!\d)|chatgpt)/, CHATS],
+  [/^o\d/, { ...REASONS, efforts: THREE }],
+  [/^codex-mini/, { ...REASONS, efforts: THREE }],
+  [/^gpt-5-pro/, { ...REASONS, efforts: ['high'] }],
+  [/^gpt-5\.[1-5]-pro/, { ...REASONS, efforts: ['medium', 'high', 'xhigh'] }],
+  [/^gpt-5(\.1)?-codex(?!-max)/, { ...REASONS, efforts: THREE }],
+  [/^gpt-5(?!\.)/, { ...REASONS, efforts: ['minimal', ...THREE] }],
+  [/^gpt-5\.1(?!-codex-max)(?!\d)/, { ...REASONS, efforts: ['none', ...THREE] }],
+  [/^gpt-5\.[1-5](?!\d)/, { ...REASONS, efforts: ['none', ...THREE, 'xhigh'] }],
+  [/^gpt-5\./, { ...REASONS, efforts: ['none', ...THREE, 'xhigh', 'max'], cacheBreakpoints: true }],
+  [/^gpt-6(?![\d.]|-astra)/, { ...REASONS, cacheBreakpoints: true }],
+  [/^gpt-([6-9]|\d\d)/, { ...REASONS, efforts: [...THREE, 'xhigh', 'max'], cacheBreakpoints: true }],
+]
+
+/** What is known of a model by its name at an upstream. */
+export const openaiModel = remembered(find)
+
+function find(model: string): OpenaiModel {
+  const name = bareModelName(model)
+  return FAMILIES.find(([pattern]) => pattern.test(name))?.[1] ?? UNKNOWN
+}
+
+/** A model's name without its vendor's (`openai/gpt-5`), in small letters. */
+export function bareModelName(model: string): string {
+  return model.slice(model.lastIndexOf('/') + 1).toLowerCase()
+}
