@@ -1,8 +1,10 @@
-/**
- * An e-mail address as it is stored, in lower case; undefined for what is none. Invisible characters would make two
- * addresses that nobody can tell apart.
- */
+/** An e-mail address as it is stored and looked for, however it was typed. */
+export function storedEmail(text: string): string {
+  return text.trim().toLowerCase()
+}
+
+/** The same; undefined for what is none. Invisible characters would make two addresses that nobody can tell apart. */
 export function readEmail(text: string): string | undefined {
-  const email = text.trim().toLowerCase()
+  const email = storedEmail(text)
   return /^[^\s@\p{C}]+@[^\s@\p{C}]+$/u.test(email) ? email : undefined
 }

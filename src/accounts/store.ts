@@ -6,7 +6,7 @@ import { FOREIGN_KEY_VIOLATION, sqlErrorOf, UNIQUE_VIOLATION } from '@/db/sql-er
 import { Refusal } from '@/errors/refusal.ts'
 import type { Account, LimitChanges } from './account.ts'
 import { GIVEN_MODELS, limitColumns, toAccount } from './account-rows.ts'
-import { readEmail } from './email.ts'
+import { readEmail, storedEmail } from './email.ts'
 import { forgetKeys } from './key-changes.ts'
 
 /** An account as whoever opens it describes it. */
@@ -99,7 +99,7 @@ export function accountStore({ orm }: { orm: Rows }) {
       return findAccount(id)
     },
     async findAccountByEmail(email: string): Promise<Account | undefined> {
-      const [found] = await selectAccounts(orm, eq(account.email, email.trim().toLowerCase()))
+      const [found] = await selectAccounts(orm, eq(account.email, storedEmail(email)))
       return found
     },
     suspendAccount: (id: number) => changeAccount(id, tx => setStatus(tx, id, 'suspended')),

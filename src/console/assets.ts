@@ -1,3 +1,4 @@
+import { takesGzip } from '@/net/content-encoding.ts'
 import type { Asset, Bundle } from './bundle.ts'
 
 /** Everything that is no API: the pages, which take their data from there. */
@@ -15,7 +16,7 @@ export function serveAsset(bundle: Bundle, request: Request, pathname: string): 
 const ELSEWHERE = /^\/(?:v1|v1alpha|v1beta|healthz|readyz|metrics)(?:\/|$)/
 
 function respond(request: Request, { type, body, gzip }: Asset, cacheControl: string): Response {
-  const zipped = /\bgzip\b/.test(request.headers.get('accept-encoding') ?? '')
+  const zipped = takesGzip(request.headers.get('accept-encoding'))
   return new Response(zipped ? gzip : body, {
     headers: {
       'content-type': type,

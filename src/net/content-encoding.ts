@@ -33,6 +33,11 @@ export function encodingsIn(header: string | null): string[] {
     .filter(name => name !== '' && name !== 'identity')
 }
 
+/** Whether an accept-encoding header takes gzip; with `q=0` it is refused. */
+export function takesGzip(header: string | null): boolean {
+  return /\bgzip\b(?!\s*;\s*q=0(?:\.0*)?\s*(?:,|$))/i.test(header ?? '')
+}
+
 /** Whether a name is one of them. */
 export function isEncoding(name: string): name is Encoding {
   return Object.hasOwn(DECOMPRESSORS, name)

@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Glob } from 'bun'
+import { serveAsset } from '@/console/assets.ts'
 import { buildBundle } from '@/console/bundle.ts'
 import { createLog } from '@/telemetry/log.ts'
 
@@ -68,6 +69,15 @@ describe('the pages of the console', () => {
       }
     }
     expect(taken).toEqual([])
+  })
+
+  test.each([
+    ['gzip, deflate, br', 'gzip'],
+    ['br, gzip;q=0', null],
+    ['identity', null],
+  ])('are packed where a browser that says %p takes that', (accepted, encoding) => {
+    const request = new Request('http://console/keys', { headers: { 'accept-encoding': accepted } })
+    expect(serveAsset(bundle, request, '/keys')?.headers.get('content-encoding') ?? null).toBe(encoding)
   })
 
   test('set no HTML from text', async () => {

@@ -1,3 +1,4 @@
+import { storedEmail } from '@/accounts/email.ts'
 import { accountStore } from '@/accounts/store.ts'
 import type { Transaction } from '@/db/connect.ts'
 import type { JsonObject } from '@/json/json.ts'
@@ -63,7 +64,7 @@ export function adminUsersApi(console: Console, listener: Listener) {
       return { items: rows.map(consoleUserRow), next }
     },
     'POST /api/admin/users/invite': async ({ body, ...call }) => {
-      const email = body.email.trim().toLowerCase()
+      const email = storedEmail(body.email)
       const terms = { kind: 'invite', email, role: body.role, madeBy: call.signedIn.user.id } as const
       const url = await administer(console, actorOf(call), async tx => ({
         result: await makeLink(linkMakerOf(console), tx, terms),

@@ -5,6 +5,7 @@ import { type TypeCheck, TypeCompiler } from '@sinclair/typebox/compiler'
 import { Elysia } from 'elysia'
 import type { Role } from '@/db/schema.ts'
 import { asObject, asString } from '@/json/json.ts'
+import { takesGzip } from '@/net/content-encoding.ts'
 import type { Actor } from '../acts.ts'
 import type { Console } from '../deployment.ts'
 import { ConsoleError } from '../failure.ts'
@@ -121,12 +122,10 @@ export function controller<Routes extends Contracts>(
 const zip = promisify(gzip)
 /** What is shorter than this costs more to pack than to send. */
 const PACKED_FROM = 16 * 1024
-/** With `q=0` it is refused. */
-const TAKES_GZIP = /\bgzip\b(?!\s*;\s*q=0(?:\.0*)?\s*(?:,|$))/i
 
 /** A long answer with less to send, for whoever takes that: thousands of models are megabytes that say much twice. */
 async function packed(request: Request, answer: unknown): Promise<unknown> {
-  if (!TAKES_GZIP.test(request.headers.get('accept-encoding') ?? '')) return answer
+  if (!takesGzip(request.headers.get('accept-encoding'))) return answer
   const text = JSON.stringify(answer)
   if (text.length < PACKED_FROM) return answer
   return new Response(await zip(text, { level: 1 }), {

@@ -1,3 +1,4 @@
+import { storedEmail } from '@/accounts/email.ts'
 import { accountStore } from '@/accounts/store.ts'
 import { type Console, entryOf } from '../deployment.ts'
 import { ConsoleError, invalid } from '../failure.ts'
@@ -18,7 +19,7 @@ export function linksApi(console: Console, listener: Listener) {
     'POST /api/signup': async ({ body, ...incoming }) => {
       const entry = await entryOf(console)
       if (!entry.signup) throw new ConsoleError('forbidden', 'Accounts are made by an administrator here')
-      const email = body.email.trim().toLowerCase()
+      const email = storedEmail(body.email)
       throttle.take(['stranger-ip', placeOf(incoming.origin)])
       if (entry.smtp !== undefined) {
         throttle.take(['stranger-email', email])
@@ -30,7 +31,7 @@ export function linksApi(console: Console, listener: Listener) {
       return { next: 'signed_in' as const, ...(await signIn(console, user, incoming)) }
     },
     'POST /api/password-reset': async ({ body, origin }) => {
-      const email = body.email.trim().toLowerCase()
+      const email = storedEmail(body.email)
       throttle.take(['stranger-ip', placeOf(origin)], ['stranger-email', email])
       // Not waited for: how long it takes would tell whether there is such a user.
       void requestReset(console, email).catch(error =>

@@ -1,3 +1,4 @@
+import { storedEmail } from '@/accounts/email.ts'
 import { loadDefaults } from '@/routing/catalog/defaults.ts'
 import { type Console, entryOf } from '../deployment.ts'
 import { ConsoleError, notFound } from '../failure.ts'
@@ -31,7 +32,7 @@ export function sessionApi(console: Console, listener: Listener) {
       }
     },
     'POST /api/session': async ({ body, ...incoming }) => {
-      const email = body.email.trim().toLowerCase()
+      const email = storedEmail(body.email)
       const place = placeOf(incoming.origin)
       const attempts: Throttled[] = [
         ['sign-in', `${email} ${place}`],

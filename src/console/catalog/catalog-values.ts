@@ -67,11 +67,9 @@ export function withoutNulls(value: object): JsonObject {
 
 /** Prices in plain digits, checked as a part of their model. */
 export function readWanted(model: Model, prices: object): JsonObject | undefined {
-  const known = { channels: new Set(model.channels.map(({ channel }) => channel)) }
   const value = { id: model.id, channels: [{ channel: 'preview' }], prices: withoutNulls(prices) }
-  known.channels.add('preview')
   try {
-    return readConfigValue({ models: [value] }, known).models[0]?.prices
+    return readConfigValue({ models: [value] }, { channels: new Set(['preview']) }).models[0]?.prices
   } catch (error) {
     if (!(error instanceof ConfigFileError)) throw error
     const [line = ''] = error.lines

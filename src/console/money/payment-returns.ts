@@ -135,7 +135,8 @@ async function isOurs(console: Console, client: Stripe, intent: string): Promise
   }
 }
 
-function intentOf(paymentIntent: string | Stripe.PaymentIntent | null): string | undefined {
+/** The id of a payment, which Stripe tells alone or with all of it. */
+export function intentOf(paymentIntent: string | Stripe.PaymentIntent | null): string | undefined {
   return typeof paymentIntent === 'string' ? paymentIntent : paymentIntent?.id
 }
 

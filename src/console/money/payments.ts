@@ -5,7 +5,7 @@ import { formatMoney } from '@/pricing/money.ts'
 import { loadDefaults } from '@/routing/catalog/defaults.ts'
 import { type Console, entryOf } from '../deployment.ts'
 import { ConsoleError, invalid } from '../failure.ts'
-import { postDispute, postFailedRefund, postRefund } from './payment-returns.ts'
+import { intentOf, postDispute, postFailedRefund, postRefund } from './payment-returns.ts'
 import { payableNano, unitNano } from './payment-units.ts'
 
 /** Loaded by the first who pays: most deployments take no cards. */
@@ -130,15 +130,13 @@ async function postCheckout(console: Console, session: Stripe.Checkout.Session):
     console.log.error({ paid }, 'a payment in another currency is not posted: do it by hand')
     return { posted: false }
   }
-  const intent =
-    typeof session.payment_intent === 'string' ? session.payment_intent : session.payment_intent?.id
   try {
     const { posted, balanceNano } = await postEntry(console.database.sql, {
       id: Bun.randomUUIDv7(),
       accountId,
       kind: 'topup',
       amountNano: BigInt(session.amount_total) * unitNano(currency),
-      ref: intent ?? session.id,
+      ref: intentOf(session.payment_intent) ?? session.id,
       idempotency: { scope: 'stripe', key: session.id },
     })
     if (posted) console.log.info({ paid, balance: formatMoney(balanceNano) }, 'a payment was posted')

@@ -1,3 +1,4 @@
+import { storedEmail } from '@/accounts/email.ts'
 import { accountStore } from '@/accounts/store.ts'
 import type { Rows, Transaction } from '@/db/connect.ts'
 import type { LinkKind, Role } from '@/db/schema.ts'
@@ -133,7 +134,7 @@ export async function acceptLink(console: Console, acceptance: Acceptance): Prom
     const now = new Date(console.clock.now())
     const link = await linkStore(tx).use(hashToken(acceptance.token), now)
     if (link === undefined) throw unusable()
-    const email = link.email ?? acceptance.email?.trim().toLowerCase()
+    const email = link.email ?? (acceptance.email && storedEmail(acceptance.email))
     if (email === undefined) throw invalid('email', 'Say which address you sign in with')
     if (link.role !== null) await lockAdministrators(tx)
     if (link.kind === 'first_owner' && (await userStore(tx).hasAdministrator())) throw unusable()

@@ -1,7 +1,7 @@
 import { asObject, type JsonObject, type JsonValue } from '@/json/json.ts'
 import type { Dialect, Exchange } from '@/simulator/exchange.ts'
 import { fold } from '@/simulator/fold.ts'
-import { openaiErrorBody } from '@/simulator/openai-error.ts'
+import { openaiErrorBody } from '@/simulator/openai/error.ts'
 import { inTurns } from '@/simulator/script/in-turns.ts'
 import { openaiLogprob } from '@/simulator/script/log-probability.ts'
 import { oneCallAtATime } from '@/simulator/script/one-call-at-a-time.ts'

@@ -1,5 +1,4 @@
 import { asString, isJsonObject, type JsonObject } from '@/json/json.ts'
-import { addMedium, addText, type Prompt } from '@/simulator/prompt.ts'
 import {
   readContent,
   refuseOpenai,
@@ -10,7 +9,8 @@ import {
   requireObjects,
   requireOpenaiName,
   requireString,
-} from '@/simulator/validate.ts'
+} from '@/simulator/openai/validate.ts'
+import { addMedium, addText, type Prompt } from '@/simulator/prompt.ts'
 
 /** Walks the messages in order, keeping the calls that still wait for their tool message. */
 export function readMessages(body: JsonObject, prompt: Prompt): void {

@@ -2,7 +2,6 @@ import { asArray, asObject, isJsonObject, type JsonObject, type JsonValue } from
 import type { DialectRequest } from '@/simulator/exchange.ts'
 import { Failure } from '@/simulator/failure.ts'
 import { refusesMaxTokens } from '@/simulator/model-family.ts'
-import { addText, emptyPrompt, type OfferedTool, type Prompt, type ToolChoice } from '@/simulator/prompt.ts'
 import {
   optionalNumber,
   readFunction,
@@ -13,7 +12,8 @@ import {
   requireOpenaiName,
   requireString,
   strictSchemaFault,
-} from '@/simulator/validate.ts'
+} from '@/simulator/openai/validate.ts'
+import { addText, emptyPrompt, type OfferedTool, type Prompt, type ToolChoice } from '@/simulator/prompt.ts'
 import { readMessages } from './validate-messages.ts'
 
 /** Reads a Chat Completions request as strictly as OpenAI does where that catches a wrong conversion. */

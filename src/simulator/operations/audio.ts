@@ -1,6 +1,6 @@
 import type { JsonObject } from '@/json/json.ts'
+import { refuseType, requireString } from '@/simulator/openai/validate.ts'
 import { words } from '@/simulator/script/words.ts'
-import { refuseType, requireString } from '@/simulator/validate.ts'
 import { eventStream, json, type OperationAnswer, tokensOf } from './answer.ts'
 import type { OperationFields } from './fields.ts'
 

@@ -1,6 +1,6 @@
 import { asArray, asNumber, asObject, asString, type JsonObject, type JsonValue } from '@/json/json.ts'
 import { Failure } from '@/simulator/failure.ts'
-import { refuseType } from '@/simulator/validate.ts'
+import { refuseType } from '@/simulator/openai/validate.ts'
 import { tokensOf } from './answer.ts'
 
 const DEFAULT_DIMENSIONS = 256

@@ -1,7 +1,7 @@
 import { asObject, type JsonObject, type JsonValue } from '@/json/json.ts'
 import type { Dialect, Exchange } from '@/simulator/exchange.ts'
 import type { Failure } from '@/simulator/failure.ts'
-import { openaiErrorBody } from '@/simulator/openai-error.ts'
+import { openaiErrorBody } from '@/simulator/openai/error.ts'
 import type { FinishReason } from '@/simulator/script/script.ts'
 import { formatEvent } from '@/sse/event.ts'
 import { type ItemEvent, OutputItems } from './items.ts'

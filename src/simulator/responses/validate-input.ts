@@ -1,7 +1,5 @@
 import { asString, isJsonObject, type JsonObject, type JsonValue } from '@/json/json.ts'
 import { Failure } from '@/simulator/failure.ts'
-import { addMedium, addText, type Prompt } from '@/simulator/prompt.ts'
-import { checkSignature } from '@/simulator/script/signature.ts'
 import {
   readContent,
   refuseOpenai,
@@ -11,7 +9,9 @@ import {
   requireObjects,
   requireOpenaiName,
   requireString,
-} from '@/simulator/validate.ts'
+} from '@/simulator/openai/validate.ts'
+import { addMedium, addText, type Prompt } from '@/simulator/prompt.ts'
+import { checkSignature } from '@/simulator/script/signature.ts'
 import { addTools } from './validate-tools.ts'
 
 /** An input that is being read: what it tells the model, and which calls of tools were made and answered so far. */

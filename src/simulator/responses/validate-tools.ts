@@ -1,12 +1,12 @@
 import type { JsonObject, JsonValue } from '@/json/json.ts'
-import { addText, type OfferedTool, type Prompt } from '@/simulator/prompt.ts'
 import {
   readFunction,
   requireArray,
   requireObjects,
   requireOpenaiName,
   requireString,
-} from '@/simulator/validate.ts'
+} from '@/simulator/openai/validate.ts'
+import { addText, type OfferedTool, type Prompt } from '@/simulator/prompt.ts'
 
 /** Adds the tools of the request, or of an item that brings more of them. */
 export function addTools(value: JsonValue | undefined, param: string, prompt: Prompt): void {

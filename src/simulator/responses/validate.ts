@@ -1,6 +1,5 @@
 import { asArray, asObject, asString, type JsonObject, type JsonValue } from '@/json/json.ts'
 import type { DialectRequest } from '@/simulator/exchange.ts'
-import { addText, emptyPrompt, type OfferedTool, type Prompt, type ToolChoice } from '@/simulator/prompt.ts'
 import {
   optionalNumber,
   refuseOpenai,
@@ -9,7 +8,8 @@ import {
   requireOpenaiName,
   requireString,
   strictSchemaFault,
-} from '@/simulator/validate.ts'
+} from '@/simulator/openai/validate.ts'
+import { addText, emptyPrompt, type OfferedTool, type Prompt, type ToolChoice } from '@/simulator/prompt.ts'
 import { readInput } from './validate-input.ts'
 import { addTools } from './validate-tools.ts'
 

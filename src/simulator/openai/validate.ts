@@ -1,6 +1,6 @@
 import { isJsonObject, type JsonObject, type JsonValue } from '@/json/json.ts'
-import { Failure } from './failure.ts'
-import { addText, type OfferedTool, type Prompt } from './prompt.ts'
+import { Failure } from '@/simulator/failure.ts'
+import { addText, type OfferedTool, type Prompt } from '@/simulator/prompt.ts'
 
 /** A function name at OpenAI. */
 const OPENAI_NAME = /^[a-zA-Z0-9_-]{1,64}$/

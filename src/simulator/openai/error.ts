@@ -1,5 +1,5 @@
 import type { JsonObject } from '@/json/json.ts'
-import type { Failure } from './failure.ts'
+import type { Failure } from '@/simulator/failure.ts'
 
 /** OpenAI's error body, in both of its formats. */
 export function openaiErrorBody(failure: Failure): JsonObject {
