@@ -1,7 +1,7 @@
 import { type BlockEvent, type Emit, type GenerationEvent, withhold } from '@/generation/event.ts'
 import type { StreamMachine } from '@/generation/machine.ts'
 
-/** What begins a block that goes on until its end is told, or is all of one. */
+/** What begins a block, or is all of one. */
 type Beginning = Extract<BlockEvent, { candidate: number }>['type']
 
 /**

@@ -11,8 +11,8 @@ export function wantedEffort({ effort, budgetTokens = -1 }: Reasoning): Effort |
 }
 
 /**
- * The strongest effort that a model takes and that is not above the wanted one; its weakest when all are above. Who is to
- * think is not told to think of nothing, where there is another effort: only `minimal` is so little that `none` stands for it.
+ * The strongest effort that a model takes and that is not above the wanted one; its weakest when all are above. A wish to
+ * think never becomes `none`, unless it is for `minimal` thought.
  */
 export function nearestEffort(wanted: Effort, taken: readonly Effort[]): Effort {
   const limit = EFFORTS.indexOf(wanted)
@@ -21,7 +21,7 @@ export function nearestEffort(wanted: Effort, taken: readonly Effort[]): Effort 
   return efforts.findLast(effort => EFFORTS.indexOf(effort) <= limit) ?? efforts[0] ?? wanted
 }
 
-/** Whether a model that is not to think is told to all the same. `minimal` is so little that it stands for nothing. */
+/** Whether a model that is not to think is told to think all the same; `minimal` counts as not thinking. */
 export function thinksAnyway(wanted: Effort | undefined, told: Effort | undefined): boolean {
   return wanted === 'none' && told !== undefined && told !== 'none' && told !== 'minimal'
 }

@@ -34,17 +34,17 @@ export function list(item: Read): Read {
   return new List(item)
 }
 
-/** What is said in one text, or in another way. */
+/** A text, or else this. */
 export function textOr(read: Read): Read {
   return value => typeof value === 'string' || read
 }
 
-/** One of these words is read; another one is passed over. */
+/** These values; any other is not read. */
 export function oneOf(...words: readonly JsonValue[]): Read {
   return value => words.includes(value)
 }
 
-/** Of fields that each say the same in a way of their own, the first that says something; the others are passed over. */
+/** Of fields that mean the same, the first that says something; what the others say is not read. */
 export function firstOf(value: JsonValue, names: readonly string[], read: Read): ReadFields {
   const said = names.find(name => !isSilent(asObject(value)?.[name]))
   return Object.fromEntries(names.map(name => [name, name === said ? read : isSilent]))
@@ -59,7 +59,7 @@ export function object(fields: ReadFields): Read {
   return value => (isJsonObject(value) ? fields : 'object')
 }
 
-/** Every field that an object has, which is kept whole. */
+/** All fields of an object, each kept whole. */
 export function allOf(value: JsonValue): ReadFields {
   return isJsonObject(value) ? Object.fromEntries(Object.keys(value).map(name => [name, true])) : {}
 }
@@ -141,7 +141,7 @@ export function byType(types: ReadFields): (value: JsonValue) => Read {
   }
 }
 
-/** Where a search is made from: kept whole, and in texts. */
+/** Where a search is made from: all of it is kept, and what is known of it has to be text. */
 export function readOfPlace(place: JsonValue): Read {
   return isJsonObject(place) ? { ...allOf(place), ...PLACE } : 'object'
 }

@@ -51,11 +51,11 @@ export type GenerationEvent =
   | { type: 'opaque'; block: number; candidate: number; part: OpaquePart }
   | { type: 'logprobs'; candidate: number; content: readonly JsonValue[] }
   /**
-   * So many UTF-8 bytes of output came that no event tells: it is held back until it is whole, or goes to a tool of the
-   * vendor's own. Below zero: so many of them are told now. It counts, and nobody writes it.
+   * Output that came and that no event has told yet, in UTF-8 bytes: it is held back until it is whole, or goes to a tool
+   * that the vendor runs. Below zero: so many of those bytes are told now. It is for the charge; no encoder writes it.
    */
   | { type: 'withheld'; bytes: number }
-  /** `soFar` is set where the answer's end says more of its output, as Messages' first event does; it may fail to. */
+  /** `soFar`: it is of a part of the answer, as in Messages' first event; the rest is told at the end, which may not come. */
   | { type: 'usage'; usage: Usage; soFar?: true }
   | { type: 'finish'; candidate: number; finish: Finish }
   | { type: 'error'; error: GatewayError }

@@ -59,7 +59,7 @@ export interface GenerationResponse {
   candidates: readonly Candidate[]
   /** Undefined when the upstream gave none of the whole answer. */
   usage: Usage | undefined
-  /** What it told of that at its beginning and no more; left out where it told all or nothing. */
+  /** That of a part of the answer, where the upstream told no more. */
   usageSoFar?: Usage
   serviceTier: string | undefined
 }

@@ -1,7 +1,7 @@
 /**
- * The service tiers that can have prices of their own, by their keys in tollgate.yaml. Each is served for another price
- * than what goes without saying: `priority` (which OpenAI calls `fast`, too) and `ultrafast` are dearer, `flex` is
- * cheaper, and `fast` is what Anthropic's `speed` asks for.
+ * The service tiers that can have prices of their own, by their keys in tollgate.yaml. At their vendors `priority` (which
+ * OpenAI calls `fast`, too) and `ultrafast` cost more than the ordinary service, `flex` costs less, and `fast` is what
+ * Anthropic's `speed` asks for.
  */
 export const SERVICE_TIERS = ['priority', 'flex', 'fast', 'ultrafast'] as const
 /** A service tier that can have prices of its own. */
@@ -10,11 +10,11 @@ export type ServiceTier = (typeof SERVICE_TIERS)[number]
 /** What a word for a tier means. */
 export type TierWord =
   | ServiceTier
-  /** The service that goes without saying. */
+  /** The vendor's ordinary service. */
   | 'ordinary'
-  /** None is named: it is for the vendor to say. */
+  /** None is named, so the vendor decides. */
   | 'open'
-  /** One that has no name here: capacity that was bought ahead, a batch, a word of tomorrow. */
+  /** Any other: capacity that was bought ahead, a batch, a tier that is not known here. */
   | 'other'
 
 const ORDINARY: ReadonlySet<string> = new Set(['default', 'standard', 'standard_only', 'on_demand'])

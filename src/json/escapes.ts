@@ -10,8 +10,9 @@ export function mayBeEscaped(json: Buffer, text: string): boolean {
 }
 
 /**
- * What the escapes of a text's characters begin with. Of letters that is all up to the first digit of their codes; of
- * what has a code near that of `<`, `>` and `&`, which the encoders of whole languages escape, the code itself.
+ * What the escapes of a text's characters begin with. Of letters that is all but the last digit of their codes, so that
+ * few searches do for all. Of what stands before `@` it is the whole code: there are `<`, `>` and `&`, which the encoders
+ * of some languages escape in every text.
  */
 export function escapesOf(text: string): string[] {
   return [...new Set([...text].flatMap(character => beginningsOf(character.charCodeAt(0).toString(16))))]

@@ -7,7 +7,7 @@ export interface Edited {
   undo: (() => void) | undefined
 }
 
-/** More than this is not moved. */
+/** The most bytes that are moved to make room within a document; beyond it a copy with the edits is made. */
 const MOST_MOVED = 16 * 1024
 
 /**

@@ -143,7 +143,7 @@ function textOf(edit: JsonEdit): string | undefined {
   return 'text' in edit ? edit.text : JSON.stringify(edit.value)
 }
 
-/** True where there is nothing to write: all that the plan wants is that something be away. */
+/** True where there is nothing to write: all that the plan does is remove. */
 function isMoot(plan: Plan): boolean {
   return plan.text === undefined && [...plan.members.values()].every(isMoot)
 }

@@ -126,7 +126,7 @@ function lower(asked: GenerationRequest, codec: Codec, target: Target, functionT
   }
 }
 
-/** A call that is forced of no tools at all. Vendors refuse it; a conversion leaves it out, and says so. */
+/** A tool choice that forces a call although there are no tools: vendors refuse it, a conversion leaves it out and says so. */
 function lostForce({ tools, toolChoice }: GenerationRequest): Loss[] {
   if (tools.length > 0 || toolChoice === undefined) return []
   const force = toolChoice.type === 'allowed' ? toolChoice.mode : toolChoice.type

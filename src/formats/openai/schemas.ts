@@ -15,14 +15,14 @@ export function functionParameters(parameters: JsonObject): JsonObject {
 }
 
 /**
- * Whether OpenAI can hold a model to these parameters. In what it is strict about every property is required, parts are
- * not put together, and neither defaults nor addresses are known; Anthropic is strict about all of that.
+ * Whether OpenAI's strict mode takes these parameters: it wants every property required, and knows neither `allOf` nor
+ * defaults nor addresses. Anthropic's takes all of those.
  */
 export function canBeStrict(schema: JsonObject): boolean {
-  const { properties, required, allOf, items, anyOf, $defs, definitions, default: unsaid, format } = schema
+  const { properties, required, allOf, items, anyOf, $defs, definitions, default: fallback, format } = schema
   const named = asObject(properties) ?? {}
   const isRequired = new Set(asStrings(required))
-  if (allOf !== undefined || unsaid !== undefined || format === 'uri') return false
+  if (allOf !== undefined || fallback !== undefined || format === 'uri') return false
   if (!Object.keys(named).every(name => isRequired.has(name))) return false
   const inner = [named, $defs, definitions].flatMap(members => Object.values(asObject(members) ?? {}))
   return [...inner, items, ...asArray(anyOf)].every(value => !isJsonObject(value) || canBeStrict(value))

@@ -8,7 +8,7 @@ const HINTS = ['prompt_cache_retention', 'prompt_cache_options', 'user'] as cons
 /** What of `prompt_cache_options` both formats have; the rest names answers that only Responses keeps. */
 const OPTIONS: ReadonlySet<string> = new Set(['mode', 'ttl'])
 
-/** A hint that OpenAI spells alike in both of its formats, and no other vendor has beside what it is told anyway. */
+/** Whether a field is a hint that both of OpenAI's formats spell alike and other vendors do not have. */
 export function isSharedHint(name: string): boolean {
   return HINTS.some(hint => hint === name)
 }

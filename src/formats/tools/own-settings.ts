@@ -2,7 +2,7 @@ import { list, oneOf, type ReadFields, unreadFields } from '@/formats/unread-fie
 import type { ClientTool, HostedTool } from '@/generation/tool.ts'
 import { asObject, type JsonValue } from '@/json/json.ts'
 
-/** What needs no word elsewhere: deferred tools are sent at once, and the model itself calls them. */
+/** What is lost nowhere: elsewhere deferred tools are sent at once, and the model itself calls every tool. */
 const ANY: ReadFields = {
   type: true,
   name: true,
