@@ -10,6 +10,15 @@ test('objects, arrays and members count, and nothing else does', () => {
   expect(isBusy(`["${'[{:\\"'.repeat(100)}", ${'1,'.repeat(100)} 1]`, 1)).toBe(false)
 })
 
+test('a member whose key may be a number counts ten, wherever it stands and however it is spelled', () => {
+  expect(isBusy('{"a":"1","b":["2","3"]}          ', 4)).toBe(false)
+  for (const member of ['"1":0', '"9x" : 0', '"\\u0031":0']) {
+    const document = `{"a":"b","c":{${member}}}     `
+    expect(isBusy(document, 14)).toBe(false)
+    expect(isBusy(document, 13)).toBe(true)
+  }
+})
+
 test('what does not close counts as well', () => {
   expect(isBusy('['.repeat(11), 10)).toBe(true)
   expect(isBusy(`["${'['.repeat(20)}`, 10)).toBe(false)
