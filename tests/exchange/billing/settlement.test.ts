@@ -1,12 +1,14 @@
 import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
+import type { Caller } from '@/accounts/account.ts'
 import { GatewayError } from '@/errors/gateway-error.ts'
-import { settle } from '@/exchange/billing/settlement.ts'
+import { type SettlementDependencies, settle } from '@/exchange/billing/settlement.ts'
 import { type ExchangeRecord, openRecord } from '@/exchange/record.ts'
 import { NO_USAGE } from '@/generation/usage.ts'
 import { createLog } from '@/telemetry/log.ts'
 import { createMetrics, type Metrics } from '@/telemetry/metrics.ts'
 import { scrub } from '@/telemetry/scrub.ts'
+import type { ExchangeSpan } from '@/telemetry/spans.ts'
 
 const KEY = 'sk-0Ab9cD8e7F6a5B4c3D2e1F0a9B8c7D6e5F4a3B2c1D0e9F8a7B6c5D4e3'
 
@@ -28,15 +30,21 @@ function lineOf(ended: ExchangeRecord): string {
 /** Ends an exchange, and returns what was logged. */
 function end(ended: ExchangeRecord, metrics: Metrics): string[] {
   const lines: string[] = []
-  settle(ended, {
+  const log = createLog({ level: 'info', format: 'json' }, { write: line => lines.push(line) })
+  settle(ended, dependencies({ log, metrics }))
+  return lines
+}
+
+function dependencies(parts: Partial<SettlementDependencies>): SettlementDependencies {
+  return {
     clock: { now: () => 1_250, elapsed: () => 1_250, every: () => () => {}, after: () => () => {} },
-    log: createLog({ level: 'info', format: 'json' }, { write: line => lines.push(line) }),
-    metrics,
+    log: createLog({ level: 'silent', format: 'json' }, { write: () => undefined }),
+    metrics: createMetrics({ processMetrics: false }),
     spans: undefined,
     store: { take: () => () => {} },
     settling: new Set(),
-  })
-  return lines
+    ...parts,
+  }
 }
 
 test('how long an exchange took is the time that passed, whatever the clock was set to meanwhile', () => {
@@ -114,6 +122,7 @@ describe('the line of an exchange is a warning where the upstream or the gateway
 test('says the same whether or not there is something in it that has to be scrubbed', () => {
   const plain = JSON.parse(lineOf(record()))
   const scrubbed = JSON.parse(lineOf(record({ losses: ['top_k'] })))
+  expect(plain).not.toHaveProperty('losses')
   expect({ ...plain, losses: ['top_k'], time: '' }).toEqual({ ...scrubbed, time: '' })
 })
 
@@ -127,4 +136,76 @@ test('counts the tokens of each bucket that has any', async () => {
     tokens > 0 ? [`tollgate_tokens_total{model="vendor/model",bucket="${bucket}"} ${tokens}`] : [],
   )
   expect(read.split('\n').slice(2)).toEqual(lines)
+})
+
+describe('the result of an exchange is stored', () => {
+  const caller = { accountId: 7, keyId: 8 } as Caller
+  const charge = { nano: 3n, pico: 2_500n, priceVersion: 1n, serviceTier: undefined }
+
+  /** What was noted and stored by now, and what waits. */
+  function ending(parts: Partial<ExchangeRecord>, charged?: Promise<void>) {
+    const state = { noted: 0, stored: 0, settling: new Set<Promise<void>>() }
+    const take = () => {
+      state.noted += 1
+      return () => {
+        state.stored += 1
+      }
+    }
+    settle(record(parts), dependencies({ store: { take }, settling: state.settling }), charged)
+    return state
+  }
+
+  test.each<[string, Partial<ExchangeRecord>, Promise<void> | undefined]>([
+    ['of one that nothing is charged for', { caller }, undefined],
+    ['of one whose hold is given back', { caller }, new Promise(() => {})],
+    ['of one whose charge nobody waits for', { caller, charge }, undefined],
+  ])('at once, %s', (_, parts, charged) => {
+    expect(ending(parts, charged)).toEqual({ noted: 1, stored: 1, settling: new Set() })
+  })
+
+  test('after its charge has its answer, and until then it is noted and waited for', async () => {
+    const charged = Promise.withResolvers<void>()
+    const state = ending({ caller, charge }, charged.promise)
+    const waiting = [...state.settling]
+    expect(state).toMatchObject({ noted: 1, stored: 0 })
+    expect(waiting).toHaveLength(1)
+    charged.resolve()
+    await Promise.all(waiting)
+    expect(state).toEqual({ noted: 1, stored: 1, settling: new Set() })
+  })
+
+  test('unless nobody is known to have made it', () => {
+    expect(ending({ caller: undefined })).toEqual({ noted: 0, stored: 0, settling: new Set() })
+  })
+})
+
+test('whoever collects spans is told when an exchange began, answered and ended, and its tokens', () => {
+  const told: ExchangeSpan[] = []
+  const spans = { add: (span: ExchangeSpan) => void told.push(span), close: async () => {} }
+  settle(record({ firstByteMs: 40 }), dependencies({ spans }))
+  settle(record({ usage: undefined }), dependencies({ spans }))
+  expect(told).toMatchObject([
+    { startedAt: 1_000_000, firstByteAt: 1_000_040, endedAt: 1_000_250, inputTokens: 0, outputTokens: 3 },
+    { firstByteAt: undefined, inputTokens: undefined, outputTokens: undefined },
+  ])
+})
+
+test('counts an exchange, how long it took and how long its first byte did, in seconds', async () => {
+  const metrics = createMetrics({ processMetrics: false })
+  end(record({ status: 200, endState: 'complete', firstByteMs: 40 }), metrics)
+  end(
+    record({ status: 200, endState: 'complete', firstByteMs: 60, channel: undefined, usage: undefined }),
+    metrics,
+  )
+  end(record({ status: 503, endState: 'refused', usage: undefined }), metrics)
+  const text = await metrics.registry.metrics()
+  for (const line of [
+    'tollgate_exchanges_total{surface="chat",model="vendor/model",end_state="complete",status="200"} 2',
+    'tollgate_exchanges_total{surface="chat",model="vendor/model",end_state="refused",status="503"} 1',
+    'tollgate_exchange_seconds_sum{surface="chat",end_state="complete"} 0.5',
+    'tollgate_first_byte_seconds_sum{surface="chat",channel="main"} 0.04',
+    'tollgate_first_byte_seconds_sum{surface="chat",channel=""} 0.06',
+  ]) {
+    expect(text.split('\n')).toContain(line)
+  }
 })

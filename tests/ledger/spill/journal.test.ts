@@ -142,6 +142,77 @@ test('what is appended at once is on disk when it answers, and what comes during
   await journal.close()
 })
 
+test('what could not be posted is in the journal for the next time, and is in it until all of it is posted', async () => {
+  const disk = smallDisk({ bytes: 8192 })
+  const journal = openJournal(disk.file)
+  expect([journal.healthy(), journal.isEmpty()]).toEqual([true, true])
+  await journal.replay(() => Promise.reject(new Error('nothing is to be posted')))
+  const kept = settlement(1n)
+  await journal.append(kept)
+  await expect(journal.replay(() => Promise.reject(new Error('away')))).rejects.toThrow('away')
+  expect([disk.read().items, journal.isEmpty()]).toEqual([[kept], false])
+  const posted = Promise.withResolvers<void>()
+  const replayed = journal.replay(() => posted.promise)
+  await new Promise(resolve => setImmediate(resolve))
+  expect(disk.read().items).toEqual([kept])
+  posted.resolve()
+  await replayed
+  expect([disk.length(), journal.isEmpty()]).toEqual([0, true])
+})
+
+test('whoever looks for room leaves the file as it was', async () => {
+  const disk = smallDisk({ bytes: 8192 })
+  const journal = openJournal(disk.file)
+  await journal.append(settlement(1n))
+  const before = disk.length()
+  expect(await journal.probe()).toBe(true)
+  expect(disk.length()).toBe(before)
+})
+
+test('one thing is done to the file at a time, after what failed as well', async () => {
+  const { file } = smallDisk({ bytes: 2 ** 20 })
+  let [running, most] = [0, 0]
+  const alone = async <Result>(act: () => Promise<Result>): Promise<Result> => {
+    running += 1
+    most = Math.max(most, running)
+    await new Promise(resolve => setImmediate(resolve))
+    return act().finally(() => {
+      running -= 1
+    })
+  }
+  let fails = false
+  const journal = openJournal({
+    write: (bytes, position) => {
+      const isFull = fails
+      return alone(() => (isFull ? Promise.reject(new Error('ENOSPC')) : file.write(bytes, position)))
+    },
+    datasync: () => alone(() => file.datasync()),
+    truncate: length => alone(() => file.truncate(length)),
+    read: length => alone(() => file.read(length)),
+    close: () => alone(() => file.close()),
+  })
+  for (fails of [false, true, false]) {
+    const results = await Promise.all([
+      journal.append(settlement(1n)).then(
+        () => 'written',
+        () => 'refused',
+      ),
+      journal.probe(),
+      journal.probe(),
+    ])
+    expect(results).toEqual(fails ? ['refused', false, false] : ['written', true, true])
+  }
+  const replayed: Settlement[] = []
+  await Promise.all([
+    journal.replay(async settlements => {
+      replayed.push(...settlements)
+    }),
+    journal.probe(),
+  ])
+  await journal.close()
+  expect([replayed.length, most]).toEqual([2, 1])
+})
+
 /** Holds before the cut must have the time that a busy machine needs. */
 const IMPATIENT = { settlePatienceMs: 50, holdPatienceMs: 2_000 }
 
