@@ -40,6 +40,7 @@ function streamOf(content: JsonObject[], stop_reason: string, more: JsonObject):
 
 function unfilled(block: JsonObject): JsonObject {
   if (block['type'] === 'text') return { type: 'text', text: '' }
+  if (block['type'] === 'compaction') return { type: 'compaction', content: null }
   if (block['type'] === 'thinking') return { type: 'thinking', thinking: '', signature: '' }
   return block['input'] === undefined ? block : { ...block, input: {} }
 }
@@ -58,6 +59,7 @@ function deltasOf(block: JsonObject): JsonObject[] {
       ...(signature === '' ? [] : [{ type: 'signature_delta', signature }]),
     ]
   }
+  if (type === 'compaction') return [{ type: 'compaction_delta', content: block['content'] ?? null }]
   if (input === undefined) return []
   const json = JSON.stringify(input)
   const written = json === '{}' ? [''] : ['', ...pieces(json)]
@@ -237,6 +239,7 @@ export const MESSAGES: readonly Probe[] = [
       service_tier: 'priority',
       inference_geo: 'us',
       speed: 'fast',
+      iterations: [{ type: 'message', input_tokens: 10, output_tokens: 20 }],
     },
   }),
   both('unknown block', [
@@ -249,6 +252,13 @@ export const MESSAGES: readonly Probe[] = [
     { type: 'code_execution_tool_result', tool_use_id: 'b', content: { type: 'code_execution_result' } },
     { type: 'text_editor_code_execution_tool_result', tool_use_id: 'c', content: {} },
     { type: 'tool_search_tool_result', tool_use_id: 'd', content: {} },
+    { type: 'advisor_tool_result', tool_use_id: 'e', content: { type: 'advisor_result', text: 'a' } },
+    { type: 'text', text: 'x' },
+  ]),
+  both("the server's own doing", [
+    { type: 'compaction', content: 'what was said' },
+    { type: 'fallback', from: { model: 'a' }, to: { model: 'b' }, trigger: { type: 'refusal' } },
+    { type: 'mcp_tool_listing', mcp_server_name: 's', tools: [] },
     { type: 'text', text: 'x' },
   ]),
 ]
