@@ -210,6 +210,67 @@ test.each<[string, string, (socket: Socket) => void]>([
   },
 )
 
+/** What patches/ changes in postgres.js 3.4.9: it tried one after the other hundreds of times a second. */
+test('of several hosts that take no connection the first is tried again after a pause', async () => {
+  const [begun, tenth] = [performance.now(), Promise.withResolvers<number>()]
+  let connections = 0
+  const server = await listenerFor(socket => {
+    socket.end()
+    connections += 1
+    if (connections === 10) tenth.resolve(performance.now() - begun)
+  })
+  const pool = connect(`postgres://nobody@${server.host},${server.host}/none`, { max: 1 })
+  const failure = pool.sql`select 1`.catch((error: unknown) => error)
+  // The four pauses between five rounds: 40, 80, 160 and 320 ms.
+  expect(await tenth.promise).toBeGreaterThan(590)
+  await pool.sql.end({ timeout: 0 })
+  expect(await failure).toMatchObject({ code: 'CONNECTION_DESTROYED' })
+  server.close()
+})
+
+/** What patches/ changes in postgres.js 3.4.9: the connection was made, and stood until its lifetime was over. */
+test('a pool that ends in the pause before a connection makes none after that', async () => {
+  let connections = 0
+  const server = await listenerFor(socket => {
+    connections += 1
+    socket.resetAndDestroy()
+  })
+  const failures = 6
+  const failing = async () => {
+    let closed = Promise.withResolvers<void>()
+    const onClose = () => closed.resolve()
+    const pool = connect(`postgres://nobody@${server.host}/none`, { max: 1, onClose })
+    for (let i = 0; i < failures; i += 1) {
+      closed = Promise.withResolvers<void>()
+      await pool.sql`select 1`.catch(() => undefined)
+      await closed.promise
+    }
+    return pool
+  }
+  const ended = await failing()
+  const waiting = ended.sql`select 1`.catch((error: unknown) => error)
+  await ended.sql.end({ timeout: 0 })
+  expect(await waiting).toMatchObject({ code: 'CONNECTION_DESTROYED' })
+  // Takes longer than the pause would have.
+  const other = await failing()
+  await other.sql.end({ timeout: 0 })
+  expect(connections).toBe(2 * failures)
+  server.close()
+})
+
+/** What patches/ changes in postgres.js 3.4.9: it waited until its patience was over. */
+test('a pool whose last connection is lost while it ends has ended', async () => {
+  const server = await testDatabase()
+  const pool = connect(server.url, { max: 1 })
+  const [row] = await pool.sql`select pg_backend_pid() as pid`
+  const failure = pool.sql`select pg_sleep(600)`.catch((error: unknown) => error)
+  const ended = pool.sql.end({ timeout: 600 })
+  await server.sql`select pg_terminate_backend(${Number(row?.['pid'])})`
+  expect(await failure).toMatchObject({ code: '57P01' })
+  await ended
+  await server.close()
+})
+
 const GONE = message('E', 'SFATAL\0VFATAL\0C08P01\0Mserver login has been failing\0\0')
 
 /** What a server that takes writes says as soon as it is spoken to. */
