@@ -16,8 +16,8 @@ import {
   readArguments,
   readId,
   readList,
-  required,
   requiredEmail,
+  requiredReason,
   UsageError,
 } from './command.ts'
 import { withDatabase, withLedger } from './deployment.ts'
@@ -125,7 +125,7 @@ function closing(verb: string, summary: string, act: typeof closeAccount): Comma
 --reason R  why; it stays in the log`,
     async run(args, io) {
       const words = readArguments(args, { reason: 'text' }, ['ID'])
-      const order = { id: readId(words.positionals[0] ?? '', 'ID'), reason: required(words, 'reason') }
+      const order = { id: readId(words.positionals[0] ?? '', 'ID'), reason: requiredReason(words) }
       const account = await withDatabase(io, database => act({ database }, COMMAND_LINE, order))
       show(io, words.json, account)
       return 0

@@ -1,6 +1,7 @@
 import { parseArgs } from 'node:util'
 import { readEmail } from '@/accounts/email.ts'
 import type { Environment } from '@/config/settings.ts'
+import { REASON } from '@/config/title.ts'
 
 /** What a command may touch of the process it runs in. */
 export interface CommandIo {
@@ -103,6 +104,13 @@ export function required({ texts }: Arguments, name: string): string {
   const value = texts[name]
   if (value === undefined || value.trim() === '') throw new UsageError(`--${name} is missing`)
   return value
+}
+
+/** What `--reason` says, which has to be there: as the console asks for it. */
+export function requiredReason(words: Arguments): string {
+  const text = required(words, 'reason')
+  if (REASON.test(text)) return text
+  throw new UsageError('--reason must be one line of at most 500 characters, with something to see in it')
 }
 
 /** The address that `--email` names, which has to be there. */

@@ -8,7 +8,15 @@ import type { JsonObject } from '@/json/json.ts'
 import { type AuditCheck, type AuditReport, audit } from '@/ledger/audit.ts'
 import { ledgerStore } from '@/ledger/store.ts'
 import { formatMoney, MONEY_BOUNDS, parseMoney } from '@/pricing/money.ts'
-import { type Command, type OptionTypes, readArguments, readId, required, UsageError } from './command.ts'
+import {
+  type Command,
+  type OptionTypes,
+  readArguments,
+  readId,
+  required,
+  requiredReason,
+  UsageError,
+} from './command.ts'
 import { withDatabase, withLedger } from './deployment.ts'
 import { EXPIRES, readEnd } from './expiry.ts'
 import { print, table } from './output.ts'
@@ -44,7 +52,7 @@ AMOUNT       a decimal amount above 0, as in 5.00
       const words = readArguments(args, { reason: 'text', ...more.types }, ['ID', 'AMOUNT'])
       const accountId = readId(words.positionals[0] ?? '', 'ID')
       const amountNano = readAmount(words.positionals[1] ?? '', 'AMOUNT')
-      const reason = required(words, 'reason')
+      const reason = requiredReason(words)
       const expiresAt = readEnd(words, io.now())
       const posted = await withLedger(io, database =>
         postByHand({ database }, COMMAND_LINE, { accountId, side, amountNano, reason, expiresAt }),
@@ -119,7 +127,7 @@ The audit names them ("exchanges"). What may still be posted by itself is left a
 keeps on its disk: start all of them first.`,
   async run(args, io) {
     const words = readArguments(args, { reason: 'text', 'write-off': 'flag' })
-    const order = { reason: required(words, 'reason'), isWrittenOff: words.flags.has('write-off') }
+    const order = { reason: requiredReason(words), isWrittenOff: words.flags.has('write-off') }
     const charges = await withLedger(io, database => chargeLostOnes({ database }, COMMAND_LINE, order))
     const rows = charges.map(({ id, accountId, chargedNano }) => ({
       request_id: id,

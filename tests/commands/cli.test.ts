@@ -415,6 +415,12 @@ describe('wrong words exit 2 with the usage, and print nothing on stdout', () =>
     [['account', 'show'], 'ID is missing'],
     [['account', 'show', 'me'], 'ID is "me" but must be a number'],
     [['account', 'close', '1'], '--reason is missing'],
+    [
+      ['account', 'close', '1', '--reason', 'two\nlines'],
+      '--reason must be one line of at most 500 characters',
+    ],
+    [['account', 'credit', '1', '5', '--reason', 'paid \u202e001'], '--reason must be one line'],
+    [['charge', 'lost', '--reason', '\u200b'], '--reason must be one line'],
     [['account', 'store', '1', 'maybe'], '"maybe" is neither allow nor forbid'],
     [['account', 'limits', '1'], 'one of --rpm, --tpm, --concurrent must be there'],
     [

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { TITLE } from '@/config/title.ts'
+import { REASON, TITLE } from '@/config/title.ts'
 
 test.each([
   ['nothing', ''],
@@ -29,4 +29,10 @@ test.each([
   '\u05d0\u05d1',
 ])('a title: %s', text => {
   expect(TITLE.test(text)).toBe(true)
+})
+
+test('a reason may be longer, and is no more than that', () => {
+  expect(REASON.test(`${'x'.repeat(499)}\u{1f469}`)).toBe(true)
+  expect(REASON.test('x'.repeat(501))).toBe(false)
+  expect(REASON.test('paid \u202e001 twice')).toBe(false)
 })

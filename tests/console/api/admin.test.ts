@@ -16,6 +16,29 @@ async function lastAct() {
   return items[0]
 }
 
+test.each([
+  ['/api/admin/accounts/:id/credit', { amount: '5' }],
+  ['/api/admin/accounts/:id/debit', { amount: '5' }],
+  ['/api/admin/accounts/:id/suspend', {}],
+  ['/api/admin/accounts/:id/resume', {}],
+  ['/api/admin/accounts/:id/close', {}],
+  ['/api/admin/accounts/:id/reopen', { password: PASSWORD }],
+  ['/api/admin/accounts/:id/erase', {}],
+  ['/api/admin/accounts/:id/pay-out', { as: 'refund' }],
+  ['/api/admin/requests/:id/refund', { amount: '5' }],
+] as const)('POST %s takes no reason that nobody can read', async (path, body) => {
+  const params = { id: path.includes('requests') ? crypto.randomUUID() : ada.accountId }
+  for (const reason of ['', ' ', '\u200b', 'paid \u202e001', 'two\nlines', 'x'.repeat(501)]) {
+    const failure = await site.fail(owner, `POST ${path}`, { params, body: { ...body, reason } })
+    expect({ reason, ...failure }).toMatchObject({
+      reason,
+      status: 400,
+      field: 'reason',
+      message: 'reason: Say why, in one line of at most 500 characters, with something to see in it',
+    })
+  }
+})
+
 describe('an act on an account is in the log with what was before and after', () => {
   const id = () => ({ id: ada.accountId })
   test('credit and debit', async () => {

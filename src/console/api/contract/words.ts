@@ -1,5 +1,5 @@
 import { type Static, type TObject, type TProperties, type TSchema, Type } from '@sinclair/typebox'
-import { TITLE } from '@/config/title.ts'
+import { REASON, TITLE } from '@/config/title.ts'
 import type { EntryKind } from '@/db/schema.ts'
 import { FORMATS } from '@/generation/format.ts'
 import type { ServiceTier } from '@/generation/service-tier.ts'
@@ -58,21 +58,20 @@ export const code = Type.String({
   maxLength: 32,
   errorMessage: 'Six digits, or one of the recovery codes',
 })
-const isLine = { errorMessage: 'One line of at most 200 characters, with something to see in it' }
+const lineAs = (rule: RegExp, errorMessage: string) =>
+  Type.Unsafe<string>(
+    Type.Intersect([Type.String({ errorMessage }), Type.RegExp(rule, { errorMessage })], { errorMessage }),
+  )
 /** What people know something by, or nothing. */
-export const line = Type.Unsafe<string>(
-  Type.Intersect(
-    [Type.String(isLine), Type.RegExp(new RegExp(`^ {0,200}$|${TITLE.source}`, 'u'), isLine)],
-    isLine,
-  ),
+export const line = lineAs(
+  new RegExp(`^ {0,200}$|${TITLE.source}`, 'u'),
+  'One line of at most 200 characters, with something to see in it',
 )
 /** Why somebody did something; it stays in the log. */
-export const reason = Type.String({
-  minLength: 1,
-  maxLength: 500,
-  pattern: '\\S',
-  errorMessage: 'Say why, in at most 500 characters',
-})
+export const reason = lineAs(
+  REASON,
+  'Say why, in one line of at most 500 characters, with something to see in it',
+)
 /** The name of a channel, or the id of a model. */
 export const name = Type.String({ minLength: 1, maxLength: 200 })
 
