@@ -10,6 +10,7 @@ import { previewCost } from '../catalog/price-preview.ts'
 import { ratesRow } from '../catalog/price-rows.ts'
 import type { Console } from '../deployment.ts'
 import { notFound } from '../failure.ts'
+import { inReadingOrder } from '../reading-order.ts'
 import type { SignedIn } from '../sign-in/sessions.ts'
 import { adminModelRoutes, type Model as ModelRow, type NewModel } from './contract/admin-catalog.ts'
 import { actorOf, controller, DONE, type Incoming, type Listener } from './controller.ts'
@@ -54,7 +55,7 @@ export function adminModelsApi(console: Console, listener: Listener) {
 async function modelRows({ database, clock }: Console): Promise<ModelRow[]> {
   const [models, prices] = await Promise.all([readModels(database.orm), readCurrentPrices(database.orm)])
   const now = new Date(clock.now())
-  return models.map(model => modelRow(model, versionOf(prices.get(model.id)), now))
+  return models.toSorted(inReadingOrder).map(model => modelRow(model, versionOf(prices.get(model.id)), now))
 }
 
 async function modelWithId(console: Console, id: string): Promise<ModelRow> {

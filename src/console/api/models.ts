@@ -4,6 +4,7 @@ import { reachedModels, surfacesOf } from '../accounts/reach.ts'
 import { ratesRow } from '../catalog/price-rows.ts'
 import type { Console } from '../deployment.ts'
 import { Playground } from '../playground.ts'
+import { inReadingOrder } from '../reading-order.ts'
 import { modelRoutes, type ReachedModel } from './contract/models.ts'
 import { controller, type Listener } from './controller.ts'
 
@@ -15,7 +16,8 @@ export function modelsApi(console: Console, listener: Listener) {
   return controller('console-models', console, listener, modelRoutes, {
     'GET /api/models': async ({ signedIn }) => {
       const account = await accounts.findAccount(signedIn.user.accountId)
-      return { items: reachedModels(console.catalog, account).map(rowOf) }
+      const models = reachedModels(console.catalog, account).toSorted(inReadingOrder)
+      return { items: models.map(rowOf) }
     },
     'POST /api/playground': ({ signedIn, body, request }) =>
       playground.call({
