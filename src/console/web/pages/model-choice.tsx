@@ -42,19 +42,29 @@ export function ModelChoice({
   )
 }
 
-/** One of a list of models. Typing a part of a name narrows a long list, and chooses the first that fits. */
+/**
+ * One of a list of models. Typing a part of a name narrows a long list and, where one has to be chosen, chooses the
+ * first that fits.
+ */
 export function OneModel({
   models,
+  none,
   value: chosen,
   onValue,
   ...rest
-}: FieldOf & { label: string; models: readonly string[] }) {
+}: FieldOf & {
+  label: string
+  models: readonly string[]
+  /** What choosing none of them is called; left out: one has to be chosen. */
+  none?: string
+}) {
   const [wanted, setWanted] = useState('')
   const found = models.filter(model => isCalled(model, wanted))
+  const isListed = found.includes(chosen) || (chosen === '' && none !== undefined)
   const find = (text: string) => {
     setWanted(text)
     const first = models.find(model => isCalled(model, text))
-    if (first !== undefined && !isCalled(chosen, text)) onValue(first)
+    if (none === undefined && first !== undefined && !isCalled(chosen, text)) onValue(first)
   }
   return (
     <>
@@ -69,7 +79,10 @@ export function OneModel({
       <SelectField
         {...rest}
         hint={found.length === 0 ? NONE : undefined}
-        options={asOptions(found.includes(chosen) ? found : [chosen, ...found])}
+        options={[
+          ...(none === undefined ? [] : [{ value: '', label: none }]),
+          ...asOptions(isListed ? found : [chosen, ...found]),
+        ]}
         value={chosen}
         onValue={onValue}
       />

@@ -7,6 +7,7 @@ import { asOptions, type Option, SelectField, TextField } from '../parts/field.t
 import { DAYS, type LineFilter, SPANS } from '../stream/line-filter.ts'
 import { DayFields, lastWeek } from './day-fields.tsx'
 import { ENDS } from './end-state.tsx'
+import { OneModel } from './model-choice.tsx'
 
 interface RequestFiltersProps {
   filter: LineFilter
@@ -32,9 +33,10 @@ export function RequestFilters({ filter, change, isForAll }: RequestFiltersProps
         value={filter.id}
         onValue={id => change({ id: pastedRequestId(id) })}
       />
-      <SelectField
+      <OneModel
         label="Model"
-        options={choices(asOptions(models.data?.items.map(({ id }) => id) ?? []), filter.model)}
+        none="Any"
+        models={models.data?.items.map(({ id }) => id) ?? []}
         {...field('model')}
       />
       <Whose filter={filter} change={change} />
