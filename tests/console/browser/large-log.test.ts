@@ -149,6 +149,52 @@ describe.skipIf(!HAS_BROWSER)(`with ${REQUESTS} requests in the log`, () => {
     BROWSER_TIMEOUT_MS,
   )
 
+  test(
+    'the log is narrowed to one of many models, which are in the order of their numbers',
+    async () => {
+      const { page } = owner
+      await page.goto('/requests')
+      const model = page.getByLabel('Model', { exact: true })
+      await page.getByLabel('Find a model').fill('many/')
+      const names = (await model.getByRole('option').allTextContents()).map(text => text.trim())
+      expect(names).toEqual(['Any', ...Array.from({ length: 12 }, (_, place) => `many/${place + 1}`)])
+      await page.getByLabel('Find a model').fill('THINK')
+      expect(await model.getByRole('option').allTextContents()).toEqual(['Any', 'acme/thinker'])
+      // Looking for one is no choice yet.
+      expect(await model.inputValue()).toBe('')
+      await model.selectOption('acme/thinker')
+      await page.waitForURL('**/requests?model=acme%2Fthinker')
+      await page.getByLabel('Find a model').fill('echo')
+      expect(await model.inputValue()).toBe('acme/thinker')
+      await model.selectOption('Any')
+      await page.waitForURL('**/requests')
+    },
+    BROWSER_TIMEOUT_MS,
+  )
+
+  test.each(['/billing', '/admin/accounts/1'])(
+    'the points of the amounts in a column of %s are one below the other',
+    async path => {
+      const { page } = owner
+      await page.goto(path)
+      await page.locator('td[data-label="Balance"]').first().waitFor()
+      const amounts = await page.evaluate<{ point: number; places: number }[]>(
+        `[...document.querySelectorAll('td[data-label="Balance"] > .number')].map(({ firstChild: text }) => {
+          const at = text.data.indexOf('.')
+          const range = document.createRange()
+          range.setStart(text, at)
+          range.setEnd(text, at + 1)
+          const point = Math.round(range.getBoundingClientRect().left)
+          return { point, places: text.data.length - at - 1 }
+        })`,
+      )
+      expect(new Set(amounts.map(({ point }) => point)).size).toBe(1)
+      // Of amounts with as many places each this would be nothing.
+      expect(new Set(amounts.map(({ places }) => places)).size).toBeGreaterThan(1)
+    },
+    BROWSER_TIMEOUT_MS,
+  )
+
   test.each([
     { path: '/models', ready: 'ul > li h2' },
     { path: '/admin/models', ready: 'table[role="table"] tbody tr' },

@@ -14,9 +14,19 @@ export function shortMoney(amount: string, currency: string): string {
   return format(amount, currency, leadingZeros < 2 ? 2 : leadingZeros + 2)
 }
 
+/** How many places an amount is shown with if all count: two at least. */
+export function placesOf(amount: string): number {
+  return Math.max(2, /\.(\d*?)0*$/.exec(amount)?.[1]?.length ?? 0)
+}
+
+/** The most places that one of these has. */
+export function mostPlaces(amounts: readonly string[]): number {
+  return amounts.reduce((most, amount) => Math.max(most, placesOf(amount)), 2)
+}
+
 /** Amounts that stand in a column, with as many places as the one that has most: `$0.005`, `$0.010`. */
 export function alignedMoney(amounts: readonly string[], currency: string): string[] {
-  const places = Math.max(2, ...amounts.map(amount => /\.(\d*?)0*$/.exec(amount)?.[1]?.length ?? 0))
+  const places = mostPlaces(amounts)
   return amounts.map(amount => format(amount, currency, places, places))
 }
 

@@ -1,7 +1,6 @@
 import type { Entry } from '../../api/contract/billing.ts'
 import { ENTRY_NAMES } from '../../api/contract/entry-names.ts'
-import { Money } from '../parts/money.tsx'
-import type { Column } from '../parts/table.tsx'
+import { type Column, moneyColumn } from '../parts/table.tsx'
 import { When } from '../parts/when.tsx'
 
 /** Entries as a table; `requestsPath` is the page whose receipts the reader may see. */
@@ -10,8 +9,8 @@ export function entryColumns(requestsPath: string): Column<Entry>[] {
     { label: 'What', kind: 'primary-cell', cell: entry => <What entry={entry} /> },
     { label: 'Time', kind: 'nowrap', cell: entry => <When iso={entry.created_at} /> },
     { label: 'For', cell: entry => <Purpose entry={entry} requestsPath={requestsPath} /> },
-    { label: 'Amount', kind: 'number', cell: entry => <Money amount={entry.amount} style="signed" /> },
-    { label: 'Balance', kind: 'number', cell: entry => <Money amount={entry.balance_after} /> },
+    moneyColumn('Amount', entry => entry.amount, 'signed'),
+    moneyColumn('Balance', entry => entry.balance_after),
   ]
 }
 

@@ -1,8 +1,7 @@
 import type { RequestLine } from '../../api/contract/requests.ts'
 import { wholeNumber } from '../format/number.ts'
 import { duration } from '../format/time.ts'
-import { Money } from '../parts/money.tsx'
-import type { Column } from '../parts/table.tsx'
+import { type Column, moneyColumn } from '../parts/table.tsx'
 import { When } from '../parts/when.tsx'
 import { EndState } from './end-state.tsx'
 
@@ -64,10 +63,6 @@ export function requestColumns(isForAll: boolean, onOpen: (id: string) => void):
         </span>
       ),
     },
-    {
-      label: 'Cost',
-      kind: 'number',
-      cell: line => (line.cost === null ? <span class="soft">none</span> : <Money amount={line.cost} />),
-    },
+    moneyColumn('Cost', line => line.cost),
   ]
 }

@@ -2,10 +2,9 @@ import type { ConsoleOutput } from '../../api/contract/api.ts'
 import type { Statement } from '../../api/contract/billing.ts'
 import type { Query } from '../api/query.ts'
 import { monthName } from '../format/time.ts'
-import { Money } from '../parts/money.tsx'
 import { Empty } from '../parts/notice.tsx'
 import { Answer } from '../parts/page.tsx'
-import { actionColumn, type Column, Table } from '../parts/table.tsx'
+import { actionColumn, type Column, moneyColumn, Table } from '../parts/table.tsx'
 
 /** Where the page and the file of a month are. */
 interface StatementAddresses {
@@ -37,10 +36,10 @@ export function StatementList({
 function columnsOf({ pageOf, fileOf }: StatementAddresses): Column<Statement>[] {
   return [
     { label: 'Month', kind: 'primary-cell', cell: row => monthName(row.month) },
-    { label: 'Opening', kind: 'number', cell: row => <Money amount={row.opening} /> },
-    { label: 'In', kind: 'number', cell: row => <Money amount={row.credits} /> },
-    { label: 'Out', kind: 'number', cell: row => <Money amount={row.debits} /> },
-    { label: 'Closing', kind: 'number', cell: row => <Money amount={row.closing} /> },
+    moneyColumn('Opening', row => row.opening),
+    moneyColumn('In', row => row.credits),
+    moneyColumn('Out', row => row.debits),
+    moneyColumn('Closing', row => row.closing),
     actionColumn(row => (
       <>
         <a class="button small quiet" href={pageOf(row.month)} target="_blank" rel="noreferrer">

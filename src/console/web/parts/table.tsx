@@ -1,15 +1,18 @@
 import type { ComponentChildren } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
 import type { More } from '../api/query.ts'
+import { mostPlaces } from '../format/money.ts'
 import { localTime } from '../format/time.ts'
 import { Button } from './button.tsx'
+import { Money } from './money.tsx'
 import { FailureNotice } from './notice.tsx'
 
 /** A column of a table, and what it shows of a row. */
 export interface Column<Row> {
   /** Empty for the column of actions. */
   label: string
-  cell(row: Row): ComponentChildren
+  /** `rows`: all that are shown. */
+  cell(row: Row, rows: readonly Row[]): ComponentChildren
   /** `wide`: only where there is room; elsewhere its first cell says it, as `narrow`. */
   kind?: 'primary-cell' | 'wide' | 'number' | 'nowrap' | 'fit' | 'bare' | 'fit bare'
 }
@@ -22,6 +25,29 @@ export function actionColumn<Row>(buttons: (row: Row) => ComponentChildren): Col
     cell: row => {
       const found = buttons(row)
       return found === null ? null : <div class="row-actions">{found}</div>
+    },
+  }
+}
+
+/** A column of amounts, their points one below the other; null where there is none. */
+export function moneyColumn<Row>(
+  label: string,
+  amountOf: (row: Row) => string | null,
+  style?: 'signed',
+): Column<Row> {
+  let measured: readonly Row[] | undefined
+  let places = 0
+  return {
+    label,
+    kind: 'number',
+    cell: (row, rows) => {
+      if (rows !== measured) {
+        measured = rows
+        places = mostPlaces(rows.flatMap(other => amountOf(other) ?? []))
+      }
+      const amount = amountOf(row)
+      if (amount === null) return <span class="soft">none</span>
+      return <Money amount={amount} style={style ?? 'exact'} places={places} />
     },
   }
 }
@@ -72,7 +98,7 @@ export function Table<Row>({ label, columns, rows, keyOf, kind = 'cards', more }
               {columns.map(column => (
                 // biome-ignore lint/a11y/noRedundantRoles: see above
                 <td key={column.label} role="cell" class={column.kind ?? ''} data-label={column.label}>
-                  {column.cell(row)}
+                  {column.cell(row, rows)}
                 </td>
               ))}
             </tr>

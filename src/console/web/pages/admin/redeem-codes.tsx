@@ -12,10 +12,9 @@ import { Dialog, DialogEnd } from '../../parts/dialog.tsx'
 import { TextField } from '../../parts/field.tsx'
 import { FormDialog } from '../../parts/form.tsx'
 import { ListTable } from '../../parts/list-table.tsx'
-import { Money } from '../../parts/money.tsx'
 import { Badge, Empty, Notice } from '../../parts/notice.tsx'
 import { Page } from '../../parts/page.tsx'
-import type { Column } from '../../parts/table.tsx'
+import { type Column, moneyColumn } from '../../parts/table.tsx'
 import { When } from '../../parts/when.tsx'
 import { useCurrency, useMayAdminister } from '../../session.tsx'
 
@@ -53,7 +52,7 @@ export function RedeemCodesPage() {
 
 const COLUMNS: readonly Column<RedeemCode>[] = [
   { label: 'Fingerprint', kind: 'primary-cell', cell: code => <code>{code.id}</code> },
-  { label: 'Amount', kind: 'number', cell: code => <Money amount={code.amount} /> },
+  moneyColumn('Amount', code => code.amount),
   {
     label: 'Used',
     kind: 'number',

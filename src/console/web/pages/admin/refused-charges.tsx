@@ -2,9 +2,8 @@ import type { RefusedCharge } from '../../../api/contract/admin-ledger.ts'
 import { call } from '../../api/client.ts'
 import { useCursorList } from '../../api/query.ts'
 import { ListTable } from '../../parts/list-table.tsx'
-import { Money } from '../../parts/money.tsx'
 import { Notice } from '../../parts/notice.tsx'
-import type { Column } from '../../parts/table.tsx'
+import { type Column, moneyColumn } from '../../parts/table.tsx'
 import { When } from '../../parts/when.tsx'
 
 const idOf = (charge: RefusedCharge) => charge.request_id
@@ -41,7 +40,7 @@ const COLUMNS: readonly Column<RefusedCharge>[] = [
     label: 'Account',
     cell: ({ account_id }) => <a href={`/admin/accounts/${account_id}`}>{account_id}</a>,
   },
-  { label: 'Amount', kind: 'number', cell: ({ amount }) => <Money amount={amount} /> },
+  moneyColumn('Amount', ({ amount }) => amount),
   { label: 'Reason', cell: ({ reason }) => reason },
   { label: 'First tried', kind: 'nowrap', cell: ({ refused_at }) => <When iso={refused_at} /> },
   { label: 'Last tried', kind: 'nowrap', cell: ({ tried_at }) => <When iso={tried_at} style="since" /> },
