@@ -95,7 +95,7 @@ export function adminUsersApi(console: Console, listener: Listener) {
       refuseOneself(call, id)
       const { email, url } = await administer(console, actorOf(call), async tx => {
         const { email, status } = await findBelow(tx, call, id)
-        if (status !== 'active') throw new ConsoleError('refused', 'This user is disabled')
+        if (status !== 'active') throw new ConsoleError('refused', 'This user is disabled: enable them first')
         const madeBy = call.signedIn.user.id
         const terms = { kind: 'password_reset', email, role: null, madeBy } as const
         const url = await makeLink(linkMakerOf(console), tx, terms)
@@ -139,7 +139,7 @@ async function findBelow(tx: Transaction, { signedIn }: Incoming<SignedIn>, id: 
 /** One's own second factor takes a code as well. */
 function refuseOneself({ signedIn }: Incoming<SignedIn>, id: number): void {
   if (signedIn.user.id !== id) return
-  throw new ConsoleError('refused', 'Your own is under Settings')
+  throw new ConsoleError('refused', 'Change your own password and second factor under Settings')
 }
 
 function userRevision({ role }: StoredUser): string {

@@ -209,7 +209,10 @@ async function admit(
 ): Promise<SignedIn | undefined> {
   const isChange = !route.startsWith('GET ')
   if (isChange && !SIGNED_BY_SENDER.has(route) && !isOwnPage(request, console.publicUrl())) {
-    throw new ConsoleError('forbidden', 'This request did not come from the console itself')
+    throw new ConsoleError(
+      'forbidden',
+      'This request did not come from the console itself. If it did, PUBLIC_CONSOLE_URL has to be its address in the browser',
+    )
   }
   const signedIn = await findSession(console, request)
   if (access === 'anyone') return signedIn

@@ -69,9 +69,13 @@ async function signUp(console: Console, email: string, password: string): Promis
   const passwordHash = await console.passwords.hash(password)
   return console.database.orm.transaction(async tx => {
     if ((await accountStore({ orm: tx }).findAccountByEmail(email)) !== undefined) {
-      throw new ConsoleError('refused', 'An account with this address cannot be made here', {
-        field: 'email',
-      })
+      throw new ConsoleError(
+        'refused',
+        'An account with this address cannot be made here: sign in, or ask an administrator for a link',
+        {
+          field: 'email',
+        },
+      )
     }
     return createUser(tx, { email, passwordHash, role: null })
   })

@@ -17,6 +17,10 @@ import { userStore } from '../sign-in/user-store.ts'
 import { meRoutes } from './contract/session.ts'
 import { controller, DONE, type Listener } from './controller.ts'
 
+/** One that is wrong again and again comes from a clock that is. */
+const WRONG_CODE =
+  'This code is wrong: type the one that is shown now, and see that your device has the right time'
+
 /** What a user changes of the own way in, and the wish that there be none any more. The contract asks for the password. */
 export function meApi(console: Console, listener: Listener) {
   const { clock, database, passwords, throttle } = console
@@ -48,9 +52,10 @@ export function meApi(console: Console, listener: Listener) {
       await database.orm.transaction(async tx => {
         // Of several at once one confirms: the recovery codes of another would never work.
         const { id, totpPending } = await lockSignedIn(tx, signedIn)
-        if (totpPending === null) throw new ConsoleError('refused', 'There is nothing to confirm')
+        if (totpPending === null)
+          throw new ConsoleError('refused', 'There is nothing to confirm any more: begin again')
         const step = stepOf(console.secretBox.open(totpPending), body.code, clock.now())
-        if (step === undefined) throw invalid('code', 'This code is wrong')
+        if (step === undefined) throw invalid('code', WRONG_CODE)
         await userStore(tx).change(id, { totpSecret: totpPending, totpPending: null, totpStep: step })
         await factorStore(tx).setRecoveryCodes(id, codes.map(hashRecoveryCode))
         await sessionStore(tx).endAll(id, signedIn.sessionId)

@@ -38,7 +38,7 @@ export function readRange(
   if (from >= to) throw invalid('from', 'The beginning must be before the end')
   const bucket = asked === 'auto' ? (to - from <= 4 * 86_400_000 ? 'hour' : 'day') : asked
   if ((to - from) / 1000 / SECONDS[bucket] > MOST_BUCKETS) {
-    throw invalid('bucket', `This range has more than ${MOST_BUCKETS} ${bucket}s`)
+    throw invalid('bucket', `This range has more than ${MOST_BUCKETS} ${bucket}s: choose a shorter one`)
   }
   return { from: new Date(from), to: new Date(to), bucket, zone: zoneOf(query.zone) }
 }

@@ -192,9 +192,10 @@ export async function createUser(
           models: [],
         })
       : await accounts.lockAccount(known.id)
-  if (account.status === 'closed') throw new Refusal('The account of this address is closed')
+  if (account.status === 'closed')
+    throw new Refusal('The account of this address is closed: ask an administrator to reopen it')
   if ((await userStore(tx).findByAccount(account.id)) !== undefined) {
-    throw new Refusal('Somebody signs in for this account already')
+    throw new Refusal('Somebody signs in for this account already: ask an administrator who')
   }
   return userStore(tx).create({ email, passwordHash, role, accountId: account.id })
 }

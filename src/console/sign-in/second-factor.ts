@@ -51,9 +51,13 @@ export async function checkSecondFactor(
       ? await store.useRecoveryCode(user.id, hashRecoveryCode(code))
       : await store.useTotpStep(user.id, step)
   if (!isGood)
-    throw new ConsoleError('second_factor_required', 'This code is wrong or was used already', {
-      field: 'code',
-    })
+    throw new ConsoleError(
+      'second_factor_required',
+      'This code is wrong or was used already: wait for the next one',
+      {
+        field: 'code',
+      },
+    )
   console.throttle.giveBack(['second-factor', String(user.id)])
 }
 
