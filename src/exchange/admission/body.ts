@@ -55,6 +55,14 @@ export async function readBody(request: Request, terms: BodyTerms): Promise<Requ
   if (declared === 'other') throw notJson()
   const bytes = await readBytes(request, terms)
   if (declared === 'unsaid' && bytes.length > 0 && !beginsObject(bytes)) throw notJson()
+  return bodyOf(bytes)
+}
+
+/**
+ * A body of these bytes, parsed or outlined.
+ * @throws GatewayError `invalid_json`, `invalid_request` as `readBody` does
+ */
+export function bodyOf(bytes: Uint8Array): RequestBody {
   const outline = bytes.length < LARGE_BYTES ? undefined : readOutline(bytes)
   return outline === undefined ? { bytes, json: parse(bytes) } : new OutlinedBody(bytes, outline)
 }

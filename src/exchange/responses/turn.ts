@@ -1,6 +1,6 @@
 import { inTime } from '@/db/in-time.ts'
 import { GatewayError } from '@/errors/gateway-error.ts'
-import { type RequestBody, refuseBusy } from '@/exchange/admission/body.ts'
+import { bodyOf, type RequestBody } from '@/exchange/admission/body.ts'
 import { callerOf, type ExchangeRecord } from '@/exchange/record.ts'
 import { invalidRequest, unsupported } from '@/formats/invalid.ts'
 import { responseId } from '@/formats/openai-responses/answer/error.ts'
@@ -139,8 +139,7 @@ export async function openTurn(
   const items = whole.map(item => readCompaction(item, accountId, gateway.responses.compactions))
   const stateless = withoutState(body, turn, items, purpose)
   if (stateless.length > gateway.maxBodyBytes) throw tooLarge(gateway.maxBodyBytes)
-  refuseBusy(stateless)
-  return { turn, body: { bytes: stateless, json: parseObject(utf8.decode(stateless)) ?? {} } }
+  return { turn, body: bodyOf(stateless) }
 }
 
 /** Whether a body, which may be an outline, brings back a summary that was made here (compact.ts). */
@@ -248,8 +247,6 @@ export function outputItems(response: string): string[] {
 function itemsOf({ input, response }: StoredTurn): string[] {
   return [...input, ...outputItems(response)]
 }
-
-const utf8 = new TextDecoder()
 
 /** The body as an upstream may see it: nothing in it is kept anywhere, nor refers to what is. */
 function withoutState(

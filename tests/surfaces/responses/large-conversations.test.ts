@@ -55,6 +55,13 @@ test('turns whose parts are too many together are refused as a body of so many i
   ample.upstream.seen.length = 0
 })
 
+test('a turn that is nested too deeply is refused for that, and not for a model that it names', async () => {
+  const parts = JSON.parse('['.repeat(2000) + ']'.repeat(2000))
+  const input = [{ type: 'message', role: 'user', content: 'hi', parts }]
+  const told = await ask(ample.gateway, { input, store: true })
+  expect(told).toMatchObject({ status: 400, code: 'invalid_request', param: null })
+})
+
 test('more than is kept of a turn is refused before anything is asked, and taken without store', async () => {
   const input = words(16 * 1024 * 1024 + 1)
   expect(await ask(ample.gateway, { input, store: true })).toMatchObject({
