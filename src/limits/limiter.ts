@@ -23,7 +23,6 @@ import {
   correctionUs,
   debits,
   type LimitedRequest,
-  markerKey,
   neverFits,
   type Plan,
   planLimits,
@@ -168,7 +167,8 @@ export class Limiter {
       this.#mirror(slot, result)
       limits.push(...limitStates(slot, result, 1))
       if (!result.allowed) {
-        await Promise.all(taken.map(earlier => takeBack(shared, earlier)))
+        // All or none over two slots: the second one's refusal undoes the first.
+        if (taken.length > 0) await this.#leases.releaseInRedis({ ...plan, slots: taken }, corrections)
         return this.#blocked(slot, result, refusal(slot, result, limits, false))
       }
       taken.push(slot)
@@ -286,15 +286,6 @@ function limitedBy({ slots }: Plan): Limited {
     buckets: slots.flatMap(({ buckets }) => buckets),
     leases: slots.flatMap(({ leases }) => leases),
   }
-}
-
-/** All or none over two slots: the second one's refusal undoes the first. */
-async function takeBack(shared: GuardedBuckets, slot: Slot): Promise<void> {
-  const adjustment = { markerKey: markerKey(slot, slot.id), buckets: corrections(slot, undefined) }
-  await Promise.allSettled([
-    shared.buckets.adjust(adjustment),
-    shared.buckets.release(slot.leaseKeys, slot.id),
-  ])
 }
 
 const CLOSED: LimitRefusal = {

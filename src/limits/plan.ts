@@ -251,8 +251,8 @@ export function correctionUs({ name, limit, costUs }: PlannedBucket, tokens: num
   return name.kind === 'tokens' ? tokenCostUs(limit, tokens) - costUs : 0
 }
 
-/** The corrections of a slot's buckets that move at all. */
-export function corrections(slot: Slot, tokens: number | undefined): Delta[] {
+/** The corrections of a slot's buckets that move at all; without `tokens` they give back all it took. */
+export function corrections(slot: Slot, tokens?: number): Delta[] {
   const deltas: Delta[] = []
   for (const bucket of slot.buckets) {
     const deltaUs = correctionUs(bucket, tokens)
