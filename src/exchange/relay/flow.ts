@@ -81,7 +81,7 @@ class Running<P extends Prepared, F extends Pipeline> implements Watched {
   readonly id: string
   readonly flow: Flow<P, F>
   readonly outlet: Outlet
-  /** The pipeline of the attempt that runs, or ran last. */
+  /** The pipeline of the attempt that runs, or ran last; undefined while its answer has not begun. */
   pipeline: F | undefined
 
   constructor(id: string, flow: Flow<P, F>, outlet: Outlet) {
@@ -125,13 +125,6 @@ async function finishInBand(
   }
 }
 
-/** An attempt's answer whose head has arrived. */
-interface Arrival<F extends Pipeline> {
-  body: ReadableStream<Uint8Array>
-  pipeline: F
-  idleMs: number
-}
-
 /**
  * One attempt and its streamed answer. An async function keeps its arguments alive until it returns, which here can be
  * minutes. So `run` has none, and the request is forgotten as soon as some of its answer was let through.
@@ -140,7 +133,6 @@ class FlowingAttempt<P extends Prepared, F extends Pipeline> implements AnswerEv
   readonly #admitted: Admitted<P>
   readonly #running: Running<P, F>
   #beginning: Try<P> | undefined
-  #pipeline: F | undefined
 
   constructor(admitted: Admitted<P>, running: Running<P, F>, beginning: Try<P>) {
     this.#admitted = admitted
@@ -150,11 +142,13 @@ class FlowingAttempt<P extends Prepared, F extends Pipeline> implements AnswerEv
 
   /** @throws GatewayError when the answer failed before any output */
   async run(): Promise<void> {
+    const running = this.#running
+    // That of an attempt before this one is of no interest any more, and nothing of it is paid for.
+    running.pipeline = undefined
     try {
       const { body, pipeline, idleMs } = await this.#begin()
-      this.#pipeline = pipeline
-      this.#running.pipeline = pipeline
-      await this.#running.outlet.pipe(body, pipeline, idleMs, this)
+      running.pipeline = pipeline
+      await running.outlet.pipe(body, pipeline, idleMs, this)
     } catch (error) {
       throw judgeEarly(asGatewayError(error))
     } finally {
@@ -176,7 +170,7 @@ class FlowingAttempt<P extends Prepared, F extends Pipeline> implements AnswerEv
   }
 
   /** Sends the request, and opens the answer when its turn has come (answer-queue.ts). */
-  async #begin(): Promise<Arrival<F>> {
+  async #begin() {
     if (this.#beginning === undefined) throw new Error('an attempt runs once')
     const { preparation, candidate } = this.#beginning
     const attempt = this.#running.outlet.beginAttempt()
@@ -188,12 +182,13 @@ class FlowingAttempt<P extends Prepared, F extends Pipeline> implements AnswerEv
   }
 
   #used(): UsedUp | undefined {
-    return this.#pipeline && this.#running.flow.used(this.#pipeline)
+    const { pipeline, flow } = this.#running
+    return pipeline && flow.used(pipeline)
   }
 
   #end(): void {
     const { record, reservation } = this.#admitted
-    takeReadings(record, this.#pipeline?.meter, this.#running.outlet)
+    takeReadings(record, this.#running.pipeline?.meter, this.#running.outlet)
     // Without money nothing was handed to the caller, however much of the answer had arrived.
     if (!reservation.isRefused) charge(record, this.#used(), reservation.bill)
   }
