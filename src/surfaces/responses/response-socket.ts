@@ -68,8 +68,8 @@ export class ResponseSocket {
   /** A request as this connection would send it, for looking at its credentials again. */
   request(body?: Uint8Array): Request {
     const { url, headers } = this.#opened
-    const init = body === undefined ? {} : { method: 'POST', body: Buffer.from(body) }
-    return new Request(url, { headers, signal: this.#frame.signal, ...init })
+    const init = { headers, signal: this.#frame.signal }
+    return new Request(url, body === undefined ? init : { ...init, method: 'POST', body })
   }
 
   open(ws: ServerWebSocket<ResponseSocket>): void {
@@ -144,14 +144,15 @@ export class ResponseSocket {
     this.#frame = new AbortController()
     let lane: string | undefined
     try {
-      refuseBusy(Buffer.from(frame))
+      const bytes = Buffer.from(frame)
+      refuseBusy(bytes)
       const json = parseObject(frame)
       lane = asString(json?.['stream_id'])
       if (json === undefined) throw new GatewayError('invalid_json', 'The frame is not a JSON object')
       assertCreate(json)
-      if (json['generate'] === false) return await this.#warmUp(frame, lane)
+      if (json['generate'] === false) return await this.#warmUp(bytes, lane)
       this.#isAnswering = true
-      const response = await runResponse(this.#gateway, this.#callOf(frame), this.#memory)
+      const response = await runResponse(this.#gateway, this.#callOf(bytes), this.#memory)
       this.#isAnswering = response.ok
       if (response.ok) await this.#forward(response, lane)
       else await this.#tellResponse(response, lane)
@@ -162,9 +163,9 @@ export class ResponseSocket {
     }
   }
 
-  #callOf(frame: string): ConversationCall {
+  #callOf(frame: Buffer): ConversationCall {
     const edits = ENVELOPE.map(name => ({ path: [name], remove: true }) as const)
-    const body = spliceJson(Buffer.from(frame), [...edits, { path: ['stream'], value: true }])
+    const body = spliceJson(frame, [...edits, { path: ['stream'], value: true }])
     return {
       request: this.request(body),
       listener: { addressOf: () => this.#address },
@@ -173,7 +174,7 @@ export class ResponseSocket {
     }
   }
 
-  async #warmUp(frame: string, lane: string | undefined): Promise<void> {
+  async #warmUp(frame: Buffer, lane: string | undefined): Promise<void> {
     for (const event of await warmUp(this.#gateway, this.#callOf(frame), this.#memory)) {
       await this.#send(JSON.stringify(event), lane)
     }
