@@ -2,7 +2,7 @@ import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
 import type { TObject, TSchema } from '@sinclair/typebox'
 import { type TypeCheck, TypeCompiler } from '@sinclair/typebox/compiler'
-import { Elysia } from 'elysia'
+import { Elysia, type HTTPHeaders } from 'elysia'
 import type { Role } from '@/db/schema.ts'
 import { asObject, asString } from '@/json/json.ts'
 import { takesGzip } from '@/net/content-encoding.ts'
@@ -111,7 +111,7 @@ export function controller<Routes extends Contracts>(
         })
         if (checks.response?.Check(answer) === false)
           throw new Error(`${route} answers what its contract does not say`)
-        return contract.answers === undefined ? packed(request, answer) : answer
+        return contract.answers === undefined ? packed(request, answer, set.headers) : answer
       },
       { parse: 'none' },
     )
@@ -124,16 +124,12 @@ const zip = promisify(gzip)
 const PACKED_FROM = 16 * 1024
 
 /** A long answer with less to send, for whoever takes that: thousands of models are megabytes that say much twice. */
-async function packed(request: Request, answer: unknown): Promise<unknown> {
-  if (!takesGzip(request.headers.get('accept-encoding'))) return answer
+async function packed(request: Request, answer: unknown, headers: HTTPHeaders): Promise<string | Response> {
   const text = JSON.stringify(answer)
-  if (text.length < PACKED_FROM) return answer
+  headers['content-type'] = 'application/json;charset=utf-8'
+  if (text.length < PACKED_FROM || !takesGzip(request.headers.get('accept-encoding'))) return text
   return new Response(await zip(text, { level: 1 }), {
-    headers: {
-      'content-type': 'application/json;charset=utf-8',
-      'content-encoding': 'gzip',
-      vary: 'accept-encoding',
-    },
+    headers: { 'content-encoding': 'gzip', vary: 'accept-encoding' },
   })
 }
 
