@@ -78,7 +78,7 @@ async function countFor(counting: Counting): Promise<TokenCount> {
   const { gateway, record, prompt, model, interruption } = counting
   const { selector } = gateway
   const ways = selector.select(model.routes, traitsOf(record, prompt, model)).ready.flatMap(countingWay)
-  // Nobody else would say what is wrong with the request.
+  // No upstream will look at the request, so what is wrong with it is found here.
   if (ways.length === 0) decodeCounted(prompt)
   const stopTimer = gateway.clock.after(COUNT_MS, () => interruption.interrupt(tooSlow()))
   try {
@@ -192,7 +192,7 @@ function encoded(tokens: number, prompt: Prompt): JsonObject {
   return CODECS[prompt.format].tokenCount?.encodeResponse(tokens) ?? { total_tokens: tokens }
 }
 
-/** An upstream that cannot count says so with one of these, as does one that knows a model by no count of its own. */
+/** How an upstream says that it cannot count, or not for this model. */
 const CANNOT_COUNT = new Set([404, 405, 501])
 
 function isCallersFault({ kind, status }: GatewayError): boolean {

@@ -141,7 +141,7 @@ export class Upkeep {
   /** The audit of what is new, if it is this process's turn. */
   async inspect(): Promise<void> {
     const { databaseUrl, timings, log } = this.#options
-    // A little less, so that the same process is not one tick too early for ever.
+    // A little less than the interval, or a process could come a moment too early each time.
     const { report, last } = await auditInTurn(databaseUrl, timings.auditMs * 0.9)
     this.#lastAudit = last
     if (report === undefined) return

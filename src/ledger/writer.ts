@@ -148,7 +148,7 @@ export class BatchWriter<Item, Result> {
     this.#stopTimer = NOTHING
   }
 
-  /** What is to wait on has its patience once more. It is asked about once at a time, or a journal would get it twice. */
+  /** One that is to wait on gets its patience anew. `onLate` is asked once at a time, or a journal would get it twice. */
   #tellLate(entry: Waiting<Item, Result>, now: number): void {
     entry.dueAt = now + this.#options.patienceMs
     if (entry.isLate) return

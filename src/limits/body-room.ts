@@ -21,9 +21,9 @@ const HOLDER_SHARE = 3 / 4
 const TOUCHED_MS = 1_000
 
 /**
- * Memory for large bodies: a process that takes in more than it has is killed with all its streams. What they will touch is
- * counted until it can be seen. One that comes alone may have the spare memory as well, or a large one never would be let in;
- * and whoever is not alone leaves room for the next, however many accounts hold theirs.
+ * Memory for large bodies: a process that takes in more than it has is killed with all its streams. What a body will touch
+ * is counted from when it is let in until it shows in the memory of the process. A body that comes alone may have the spare
+ * memory as well, since a large one would else never be let in; any other leaves room for the next account's.
  */
 export class BodyRoom {
   readonly #options: BodyRoomOptions

@@ -106,7 +106,7 @@ export class Limiter {
     const blocked = this.#blocks.find(plan)
     if (blocked !== undefined) return blocked
     return this.#takeFromRedis(shared, plan).catch(error => {
-      // A command without an answer is carried out all the same when Redis goes on: it is not to be told again.
+      // Redis carries out a command that timed out here once it goes on, so it is not told of it as arrears as well.
       const answer = this.#takeWithoutRedis(plan, !(error instanceof RedisTimeout))
       // Redis may have let it in, and only its answer was lost.
       if (!answer.allowed) void this.#leases.releaseInRedis(plan)
@@ -116,7 +116,7 @@ export class Limiter {
 
   /**
    * The end of a request that was served: what it really used takes the place of the estimate, and its slots are free.
-   * Again does nothing. Undefined: it is done already.
+   * A second call does nothing. Undefined: there is nothing to wait for.
    */
   end(lease: LimitLease, tokens: number): Promise<void> | undefined {
     return this.#end(lease, tokens)

@@ -42,7 +42,10 @@ const SPARE_SHARE = 1 / 8
 const MOST_SPARE = 64
 /** From this share on connections are not kept for a next request. */
 const CROWDED_SHARE = 3 / 4
-/** Below it a burst takes between two looks what was left for it. Each request that runs has two, each connection at rest one. */
+/**
+ * Where a process may open fewer files than this, they are counted at every question, since one burst between two samples
+ * could take all that are left. A request that runs has two of them, a connection at rest one.
+ */
 export const FEW_FILES = 4096
 /** How much of new work each sample adds to what is turned away, and takes from it. */
 const STEP = 0.1

@@ -38,7 +38,7 @@ export class Connections {
     return this.#heardAt.has(address)
   }
 
-  /** Whether it most likely does, so that nothing has to be connected. */
+  /** Whether a request most likely goes over such a connection, so that none has to be made. */
   isWarm(address: string): boolean {
     const heardAt = this.#heardAt.get(address)
     return heardAt !== undefined && this.#clock.elapsed() - heardAt < WARM_MS

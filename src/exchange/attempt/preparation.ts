@@ -106,9 +106,9 @@ function prepareConversion(prompt: Prompt, model: Model, route: Route, options: 
       codec,
       {
         ...target,
-        // What the balance pays for is all that there is, also for thought.
+        // What the balance pays for has to do for thought as well.
         maxOutputTokens: outputLimit ?? target.maxOutputTokens,
-        // Who calls in the format itself says what to keep.
+        // A caller of the same format marks by itself what is to be cached.
         cachesPrompts: channel.cachePrompts && caller !== codec,
       },
       channel,
@@ -127,7 +127,10 @@ function prepareConversion(prompt: Prompt, model: Model, route: Route, options: 
   }
 }
 
-/** The losses in the caller's words. In strict mode they are a 400, but of thoughts that the caller cannot leave out. */
+/**
+ * The losses in the caller's words. In strict mode a loss is a 400, but not that of thoughts which were kept here: the
+ * caller cannot leave them out.
+ */
 function namesOf(losses: readonly Loss[], caller: Codec, { body }: Prompt, options: PrepareOptions) {
   if (options.strict) {
     const own = options.goesOn ? losses.filter(({ field }) => field !== 'reasoningHistory') : losses
@@ -173,7 +176,7 @@ export function forgetAsked(preparation: Preparation, prompt: Prompt): void {
   prompt.forget()
 }
 
-/** What the model is asked: the caller's request, or for a summary. */
+/** The request that the model gets: the caller's own, or one for a summary of the conversation. */
 function asked(prompt: Prompt, upstream: Format): GenerationRequest {
   const said = prompt.generation()
   const request = prompt.withoutReasoning ? withoutReasoning(said) : said

@@ -44,7 +44,7 @@ export class CreditWatch {
 
   answered(accountId: number, amountNano: bigint, availableNano: bigint | undefined): void {
     const standing = this.#of(accountId)
-    // What was asked for may have been forgotten, and no answer makes room that was never taken.
+    // The account may have been forgotten since it asked: no more is taken off than is counted now.
     standing.unansweredNano = standing.unansweredNano > amountNano ? standing.unansweredNano - amountNano : 0n
     if (availableNano === undefined) return
     standing.availableNano = availableNano

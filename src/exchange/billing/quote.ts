@@ -21,7 +21,7 @@ const FIRST_SLICE = 2048
 /** The answer's limit where neither caller, operator nor catalogue names one. */
 const UNKNOWN_MAX_OUTPUT = 16_384
 
-/** What no model writes more than, as far as is known: the caller's limit counts up to here where nobody else names one. */
+/** No known model writes more. A caller's limit counts up to here where neither operator nor catalogue names one. */
 const UNKNOWN_STATED_OUTPUT = 131_072
 
 /** Below this an answer is not worth beginning. */
@@ -81,7 +81,7 @@ export function quote(prompt: Prompt, model: Model, caller: Caller): Quote {
       ? (model.maxOutputTokens ?? Math.max(UNKNOWN_MAX_OUTPUT, mostAsked(undefined)))
       : Math.min(Math.max(stated, mostAsked(stated)), model.maxOutputTokens ?? UNKNOWN_STATED_OUTPUT)
   const maxOutput = answers * ofEach + predictedOutput(prompt)
-  // What cannot be cut, and whoever has not paid yet, sets all of it aside.
+  // An answer in one piece cannot be cut short, nor may an account on trial overrun: all of it is set aside.
   const isWhole = !prompt.stream || caller.onTrial
   return {
     priceVersion: version,
@@ -219,7 +219,7 @@ const ONE_HOUR = ['"1h"', ...escapesOf('1h')].map(text => Buffer.from(text))
 /** What a sound, and the wish for one, has somewhere in its names. */
 const AUDIO = Buffer.from('audio')
 
-/** Those of them that this request cannot use, so that its hold need not reckon with them: looked for if it matters. */
+/** Those that this request cannot use, so that its hold need not cover them. The body is searched only if prices differ. */
 function impossibleKinds({ body }: Prompt, rates: Rates): readonly TokenRateName[] {
   if (!areDearer(UNUSUAL_KINDS, rates)) return UNUSUAL_KINDS
   const kinds: TokenRateName[] = ONE_HOUR.some(text => mentions(body, text)) ? [] : ['cache_write_1h']

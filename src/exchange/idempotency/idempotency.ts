@@ -113,7 +113,7 @@ export class Idempotency {
     }
   }
 
-  /** Also where there is nothing to renew: whether others could have is known by whether this process can. */
+  /** Asked also where there is nothing to renew: if this process reaches the database, the others could have renewed theirs. */
   async #renew(): Promise<void> {
     if (this.#unanswered === MOST_UNANSWERED) return
     this.#unanswered += 1

@@ -15,7 +15,7 @@ const MAX_HELD_BYTES = 4 * 1024 * 1024
 /** A caller who reads nothing for this long is taken to have left. */
 const READER_STALL_MS = 600_000
 
-/** Less than any answer that is over has said. */
+/** No answer has said so much, so the first look at one that is over finds something new. */
 const NOTHING_SAID = -1
 
 /** What an outlet may write beside the bytes of answers. */
@@ -146,7 +146,7 @@ export class Outlet {
     let cause: unknown
     try {
       this.#attempt?.signal.throwIfAborted()
-      // Its lock is released only where somebody else is to read on: at a clean end that would cost an Error.
+      // Released only where `drain` is to read on: behind a clean end the engine would make an Error for nothing.
       const reader = body.getReader()
       this.#reader = reader
       while (true) {

@@ -109,7 +109,7 @@ const DEADLINE_SECONDS = 4 * 60 * 60
 /** How long a job that has ended is kept; no maker keeps its film as long. */
 const LIFETIME_DAYS = 30
 
-/** Nothing is done sooner. */
+/** No film is done sooner after its order. */
 const FIRST_LOOK_SECONDS = 3
 
 type Row = typeof videoJob.$inferSelect

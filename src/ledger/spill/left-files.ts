@@ -88,7 +88,7 @@ function lockOf(path: string): string {
   return `${path}.lock`
 }
 
-/** How many bytes of it somebody wrote: zeros at the end are a process that was killed while it looked for room. */
+/** How many bytes of it are of records: zeros at the end were written to see whether there is room (`Journal.probe`). */
 function written(bytes: Uint8Array): number {
   return bytes.findLastIndex(byte => byte !== 0) + 1
 }

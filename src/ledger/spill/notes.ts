@@ -16,7 +16,7 @@ export interface Notes<Item extends { id: string }> {
   close(): void
 }
 
-/** Then the other file is used, so that this one comes to be empty. */
+/** From this size on the other file is used, so that this one can be emptied. */
 const FULL_BYTES = 256 * 1024
 
 interface Page {

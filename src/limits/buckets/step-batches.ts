@@ -21,7 +21,7 @@ interface Waiting<Answer = unknown> {
   reject(error: unknown): void
 }
 
-/** Beyond so many words no more steps join a call, while which Redis does nothing else: a hundred takes, below 1 ms. */
+/** No more steps join a call of so many words (a hundred takes, below 1 ms): while it runs, Redis does nothing else. */
 const MAX_WORDS = 2_000
 
 /**
