@@ -5,6 +5,9 @@ import { smallestInstance } from '@/simulator/script/instance.ts'
 import { checkSignature, signReasoning } from '@/simulator/script/signature.ts'
 import { readSteering } from '@/simulator/script/steering.ts'
 import { words } from '@/simulator/script/words.ts'
+import { runSimulator } from './running.ts'
+
+const { post } = runSimulator()
 
 describe('words', () => {
   test('join to the text again and never split a character', () => {
@@ -128,4 +131,42 @@ describe('steering', () => {
       reportsUsage: false,
     })
   })
+})
+
+test('thousands of calls and their results are read one by one, whatever their order', async () => {
+  const ids = Array.from({ length: 60_000 }, (_, index) => `call_${index}`)
+  const last = ids.toReversed()
+  const requests = {
+    '/v1/chat/completions': {
+      messages: [
+        {
+          role: 'assistant',
+          tool_calls: ids.map(id => ({ id, type: 'function', function: { name: 'f', arguments: '{}' } })),
+        },
+        ...last.map(tool_call_id => ({ role: 'tool', tool_call_id, content: 'r' })),
+      ],
+    },
+    '/v1/messages': {
+      max_tokens: 10,
+      messages: [
+        { role: 'user', content: 'hi' },
+        { role: 'assistant', content: ids.map(id => ({ type: 'tool_use', id, name: 'f', input: {} })) },
+        { role: 'user', content: last.map(tool_use_id => ({ type: 'tool_result', tool_use_id })) },
+      ],
+    },
+    '/v1beta/models/echo:generateContent': {
+      contents: [
+        { role: 'user', parts: [{ text: 'hi' }] },
+        { role: 'model', parts: ids.map(id => ({ functionCall: { id, name: id, args: {} } })) },
+        { role: 'user', parts: last.map(id => ({ functionResponse: { id, name: id, response: {} } })) },
+      ],
+    },
+  }
+  for (const [path, body] of Object.entries(requests)) {
+    const started = process.cpuUsage()
+    const response = await post(path, { model: 'echo', ...body })
+    const { user } = process.cpuUsage(started)
+    expect([path, response.status]).toEqual([path, 200])
+    expect(user / 1000).toBeLessThan(6_000)
+  }
 })

@@ -15,43 +15,43 @@ import { addMedium, addText, type Prompt } from '@/simulator/prompt.ts'
 /** Walks the messages in order, keeping the calls that still wait for their tool message. */
 export function readMessages(body: JsonObject, prompt: Prompt): void {
   const messages = requireFilled(body['messages'], 'messages')
-  let unanswered: string[] = []
-  let callers: string[] = []
+  let unanswered = new Set<string>()
+  let callers = new Set<string>()
   for (const [message, param] of requireObjects(messages, 'messages')) {
     const role = message['role']
     if (role === 'tool') {
-      unanswered = answerCall(message, callers, unanswered, param)
+      unanswered.delete(answeredCall(message, callers, param))
       prompt.toolResults.push(readParts(message, param, prompt, TEXT_ONLY))
       continue
     }
-    if (unanswered.length > 0) refuseUnanswered(unanswered)
+    if (unanswered.size > 0) refuseUnanswered(unanswered)
     if (role === 'assistant') prompt.toolResults = []
-    callers = role === 'assistant' ? readAssistant(message, param, prompt) : []
-    unanswered = callers
+    callers = new Set(role === 'assistant' ? readAssistant(message, param, prompt) : [])
+    unanswered = new Set(callers)
     if (role !== 'assistant') readOther(message, param, prompt)
   }
-  if (unanswered.length > 0) refuseUnanswered(unanswered)
+  if (unanswered.size > 0) refuseUnanswered(unanswered)
 }
 
-function answerCall(message: JsonObject, callers: string[], unanswered: string[], param: string): string[] {
+function answeredCall(message: JsonObject, callers: ReadonlySet<string>, param: string): string {
   const id = requireString(message['tool_call_id'], `${param}.tool_call_id`)
-  if (callers.length === 0) {
+  if (callers.size === 0) {
     refuseOpenai(
       "Invalid parameter: messages with role 'tool' must be a response to a preceding message with 'tool_calls'.",
       `${param}.role`,
     )
   }
-  if (!callers.includes(id))
+  if (!callers.has(id))
     refuseOpenai(
       `Invalid parameter: 'tool_call_id' of '${id}' not found in 'tool_calls' of previous message.`,
       `${param}.tool_call_id`,
     )
-  return unanswered.filter(call => call !== id)
+  return id
 }
 
-function refuseUnanswered(ids: string[]): never {
+function refuseUnanswered(ids: Iterable<string>): never {
   return refuseOpenai(
-    `An assistant message with 'tool_calls' must be followed by tool messages responding to each 'tool_call_id'. The following tool_call_ids did not have response messages: ${ids.join(', ')}`,
+    `An assistant message with 'tool_calls' must be followed by tool messages responding to each 'tool_call_id'. The following tool_call_ids did not have response messages: ${[...ids].join(', ')}`,
     'messages',
   )
 }

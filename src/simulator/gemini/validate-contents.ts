@@ -99,8 +99,8 @@ function checkCalls(contents: Content[]): void {
         'Please ensure that the number of function response parts is equal to the number of function call parts of the function call turn.',
       )
     }
-    const names = calls.map(call => call['name'])
-    if (responses.some(response => !names.includes(response['name'])))
+    const names = new Set(calls.map(call => call['name']))
+    if (responses.some(response => !names.has(response['name'])))
       refuse(
         'Please ensure that function response names match the function call names of the function call turn.',
       )
@@ -109,11 +109,8 @@ function checkCalls(contents: Content[]): void {
 }
 
 function checkIds(calls: JsonObject[], responses: JsonObject[]): void {
-  const ids = calls.map(call => call['id'])
-  const stray = responses.find(
-    response =>
-      response['id'] !== undefined && ids.every(id => id !== undefined) && !ids.includes(response['id']),
-  )
+  const ids = new Set(calls.map(call => call['id']))
+  const stray = responses.find(({ id }) => id !== undefined && !ids.has(undefined) && !ids.has(id))
   if (stray !== undefined)
     refuse(
       `Function response id ${JSON.stringify(stray['id'])} does not match any function call of the function call turn.`,

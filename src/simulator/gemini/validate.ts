@@ -51,9 +51,8 @@ function readTools(tools: JsonValue[], prompt: Prompt): void {
       )
     }
   }
-  const duplicate = prompt.tools.find(
-    (tool, index) => prompt.tools.findIndex(other => other.name === tool.name) !== index,
-  )
+  const names = new Set<string>()
+  const duplicate = prompt.tools.find(({ name }) => names.size === names.add(name).size)
   if (duplicate !== undefined) refuse(`Duplicate function declaration found: ${duplicate.name}`)
   if (builtIn && prompt.tools.length > 0 && !isGemini3(prompt.model)) {
     refuse(

@@ -15,7 +15,7 @@ export function readTurns(body: JsonObject, prompt: Prompt, version: string, thi
   let unanswered: string[] = []
   const known = new Set<string>()
   for (const turn of turns) {
-    checkResults(turn, unanswered)
+    checkResults(turn, new Set(unanswered))
     unanswered = turn.role === 'system' ? unanswered : []
     for (const { block, path } of turn.blocks) {
       readBlock(block, path, turn.role, prompt, version)
@@ -66,24 +66,27 @@ function blocksOf(content: JsonValue | undefined, path: string, mayBeEmpty: bool
 }
 
 /** Every call of the turn before must be answered at the start of this one, and nothing else may be answered. */
-function checkResults(turn: Turn, unanswered: string[]): void {
+function checkResults(turn: Turn, unanswered: ReadonlySet<string>): void {
   if (turn.role === 'system') return
-  const leading: string[] = []
+  const answered = new Set<string>()
+  const repeated = new Set<string>()
   for (const { block } of turn.blocks) {
     if (block['type'] !== 'tool_result') break
-    leading.push(asString(block['tool_use_id']) ?? '')
+    const id = asString(block['tool_use_id']) ?? ''
+    if (answered.has(id)) repeated.add(id)
+    answered.add(id)
   }
-  const missing = unanswered.filter(id => !leading.includes(id))
+  const missing = [...unanswered].filter(id => !answered.has(id))
   if (missing.length > 0) refuseUnanswered(missing, undefined)
   for (const { block, path } of turn.blocks) {
     if (block['type'] !== 'tool_result') continue
     const id = asString(block['tool_use_id']) ?? refuse(`${path}.tool_result.tool_use_id: Field required`)
-    if (!unanswered.includes(id)) {
+    if (!unanswered.has(id)) {
       refuse(
         `${path}: unexpected \`tool_use_id\` found in \`tool_result\` blocks: ${id}. Each \`tool_result\` block must have a corresponding \`tool_use\` block in the previous message.`,
       )
     }
-    if (leading.filter(other => other === id).length > 1)
+    if (repeated.has(id))
       refuse(
         `${path}: each tool_use must have a single result. Found multiple \`tool_result\` blocks with id: ${id}`,
       )
