@@ -1,5 +1,13 @@
-import { type MediaPart, type Part, type TextPart, type ToolResultPart, textPart } from '@/generation/part.ts'
+import {
+  type MediaPart,
+  type Part,
+  type TextPart,
+  type ToolCallPart,
+  type ToolResultPart,
+  textPart,
+} from '@/generation/part.ts'
 import { isSilent, type Turn } from '@/generation/request.ts'
+import { parseObject } from '@/json/json.ts'
 import { DistinctIds } from './call-ids.ts'
 import { withMark } from './results.ts'
 
@@ -21,7 +29,8 @@ interface Step {
  * The conversation with its calls answered as all vendors take it: right behind what the assistant says in a row there
  * is a turn of the user's with one result for each call, in the order of the calls. A result has its call's name and
  * kind, and both an id that names no other call. No word is lost: a result without a call, a second one and one that
- * comes after the next answer are told where they stood, and a call without a result has one that says so.
+ * comes after the next answer are told where they stood, and a call without a result has one that says so, but for one
+ * that repeats an answered call: some clients say once more what they go on from (LiveKit, with `previous_response_id`).
  *
  * A longer conversation begins with the same turns, since prompt caches live on that.
  * @param fitCallId an id as the target takes it
@@ -33,16 +42,23 @@ export function pairedTurns(turns: readonly Turn[], fitCallId: (id: string) => s
   for (const { said, heard } of stepsOf(turns)) {
     const open = resultsById(heard)
     const results: ToolResultPart[] = []
-    const answered = (part: Part): Part => {
+    const done = new Map<string, ToolCallPart>()
+    const answered = (part: Part): Part | readonly Part[] => {
       if (part.type !== 'tool-call') return part
       const { name, kind } = part
-      const callId = ids.take(part.callId)
       const result = open.get(part.callId)?.shift()
-      if (result !== undefined) matched.add(result)
+      if (result !== undefined) {
+        matched.add(result)
+        done.set(part.callId, part)
+      } else if (isSaidAgain(part, done.get(part.callId))) return []
+      const callId = ids.take(part.callId)
       results.push({ ...(result ?? NO_RESULT), callId, name, kind })
       return callId === part.callId ? part : { ...part, callId }
     }
-    for (const { role, parts } of said) paired.push({ role, parts: parts.map(answered) })
+    for (const { role, parts } of said) {
+      const kept = parts.flatMap(answered)
+      if (kept.length > 0) paired.push({ role, parts: kept })
+    }
     if (results.length > 0) paired.push({ role: 'user', parts: results })
     for (const { role, parts } of heard) {
       const left = parts.filter(part => !matched.has(part))
@@ -50,6 +66,14 @@ export function pairedTurns(turns: readonly Turn[], fitCallId: (id: string) => s
     }
   }
   return paired
+}
+
+/** Whether a call is another one of its id, be its arguments written in another way. */
+function isSaidAgain(call: ToolCallPart, before: ToolCallPart | undefined): boolean {
+  if (before === undefined || before.name !== call.name || before.kind !== call.kind) return false
+  if (before.input === call.input) return true
+  const input = parseObject(before.input)
+  return input !== undefined && Bun.deepEquals(input, parseObject(call.input))
 }
 
 /** Turns that say nothing stand between nobody. */

@@ -89,7 +89,7 @@ describe('edge 49: calls and outputs that lack each other', () => {
 
   test('a call whose id the next answer used again, too, is not left without an output', () => {
     const items = inputOf({
-      turns: [assistant(call('c')), assistant(call('c')), user(result('c', '1'))],
+      turns: [assistant(call('c')), assistant(call('c', { input: '{"x":1}' })), user(result('c', '1'))],
     })
     expect(items.map(idAndOutput)).toEqual([
       ['c', undefined],

@@ -59,6 +59,52 @@ describe('each call has one result, right behind what the assistant says in a ro
   })
 })
 
+describe('an answered call that is said again without a result of its own is one call', () => {
+  const one = call('a', { input: '{"x":1,"y":[2]}' })
+  test.each<[string, Turn[], string]>([
+    [
+      'in a turn of its own, which goes',
+      [assistant('x', one), assistant(one), user(result('a', 'A'))],
+      '[x >a] | a=A',
+    ],
+    [
+      'beside others, with its arguments written in another way',
+      [
+        assistant('x', one, call('b')),
+        assistant('x', call('a', { input: '{"y": [2], "x": 1}' }), call('b')),
+        user(result('a', 'A'), result('b', 'B')),
+      ],
+      '[x >a >b] | [x] | a=A b=B',
+    ],
+    [
+      'not if it asks for something else',
+      [assistant(one), assistant(call('a', { input: '{"x":1}' })), user(result('a', 'A'))],
+      '[>a] | [>a_2] | a=A a_2=?',
+    ],
+    [
+      'not if its arguments are none that can be read',
+      [
+        assistant(call('a', { input: '{"x' })),
+        assistant(call('a', { input: '{"y' })),
+        user(result('a', 'A')),
+      ],
+      '[>a] | [>a_2] | a=A a_2=?',
+    ],
+    [
+      'not if it calls another tool',
+      [assistant(one), assistant({ ...one, name: 'g' }), user(result('a', 'A'))],
+      '[>a] | [>a_2] | a=A a_2=?',
+    ],
+    [
+      'not in a later answer',
+      [assistant(one), user(result('a', 'A')), assistant(one)],
+      '[>a] | a=A | [>a_2] | a_2=?',
+    ],
+  ])('%s', (_, turns, expected) => {
+    expect(paired(...turns)).toBe(expected)
+  })
+})
+
 describe('a result that answers no open call is told in words, where it stood', () => {
   test.each<[string, Turn[], string]>([
     [
@@ -137,7 +183,7 @@ test("a result has its call's name and kind, whatever it says itself", () => {
   expect(results?.parts).toEqual([{ ...answer, name: 'f', kind: 'custom' }])
 })
 
-/** Conversations of two ids in which calls and results stand in any way. */
+/** Conversations of two ids in which calls, each for something else, and results stand in any way. */
 const CONVERSATIONS = fc
   .array(fc.tuple(fc.constantFrom('call', 'result', 'said', 'heard', 'system'), fc.constantFrom('a', 'b')), {
     maxLength: 12,
@@ -146,7 +192,7 @@ const CONVERSATIONS = fc
     moves.map(([kind, id], index): Turn => {
       switch (kind) {
         case 'call':
-          return assistant(call(id))
+          return assistant(call(id, { input: `{"n":${index}}` }))
         case 'result':
           return user(result(id, `word ${index}.`))
         case 'system':

@@ -155,6 +155,30 @@ describe.each(UPSTREAMS)('over %s', format => {
     expect(told.output_text).toContain('21 degrees')
   })
 
+  test('a stored call that the next request says once more is told once, as LiveKit says it', async () => {
+    const parameters = { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] }
+    const tools = [{ type: 'function' as const, name: 'weather', parameters, strict: null }]
+    const asked = await openai.responses.create({
+      model: `${format}/tool`,
+      input: 'and now?',
+      tools,
+      store: true,
+    })
+    const call = asked.output.find(item => item.type === 'function_call')
+    if (call === undefined) throw new Error('no call')
+    const written = JSON.stringify(JSON.parse(call.arguments), null, 1)
+    const told = await openai.responses.create({
+      model: `${format}/tool`,
+      input: [
+        { call_id: call.call_id, type: 'function_call', name: call.name, arguments: written },
+        { type: 'function_call_output', call_id: call.call_id, output: '21 degrees' },
+      ],
+      tools,
+      previous_response_id: asked.id,
+    })
+    expect(told.output_text).toBe('Result: 21 degrees')
+  })
+
   test('reasoning goes on with the conversation, so that its maker can read it', async () => {
     const first = await openai.responses.create({
       model: `${format}/reason`,
