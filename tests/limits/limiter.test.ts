@@ -145,6 +145,26 @@ describe.each(modes)('limits counted %s', mode => {
     await limiter.close()
   })
 
+  // What is worked out for a caller is remembered with the caller, who is the same object in each of its requests.
+  test.each(['accountModelLimits', 'modelLimits'])(
+    'a caller who comes again has %s of each model, as they are now',
+    async which => {
+      const limiter = await open()
+      const limited = (requestsPerMinute: number) => ask({ [which]: { requestsPerMinute } })
+      const { caller, defaults } = limited(1)
+      const changed = limited(2).defaults
+      const take = (model: string, now = defaults) =>
+        limiter.take({ ...ask({ model }), caller, defaults: now })
+      granted(await take('a'))
+      granted(await take('b'))
+      refused(await take('a'))
+      granted(await take('c', changed))
+      granted(await take('c', changed))
+      refused(await take('c', changed))
+      await limiter.close()
+    },
+  )
+
   test("a model's limit holds for all accounts, and its refusal gives back what the account gave", async () => {
     const limiter = await open()
     const options = {

@@ -158,6 +158,14 @@ export function bucketContract(name: string, open: () => ContractRig): void {
       expect((await store.take({ ...take(prefix, 'c', requests(prefix, 9)), leases })).allowed).toBe(false)
     })
 
+    test('each of thousands of leases is renewed', async () => {
+      const { store, scope } = open()
+      const prefix = scope()
+      const ids = Array.from({ length: 2_500 }, (_, index) => `r${index}`)
+      await store.renew(`${prefix}cc`, ids)
+      expect(await store.take(take(prefix, 'other', requests(prefix, 9)))).toMatchObject({ held: [2_501] })
+    })
+
     test('a refund makes room and never more than full', async () => {
       const { store, scope } = open()
       const prefix = scope()
