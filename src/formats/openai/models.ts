@@ -25,7 +25,8 @@ const FAMILIES: readonly (readonly [RegExp, OpenaiModel])[] = [
   // The open ones, whoever serves them.
   [/^gpt-oss/, { ...UNKNOWN, efforts: THREE }],
   [/^gpt-[\d.]+-chat/, CHATS],
-  [/^(gpt-[34](?!\d)|chatgpt)/, CHATS],
+  // Azure writes gpt-35 for gpt-3.5.
+  [/^(gpt-[34](?!\d)|gpt-35|chatgpt)/, CHATS],
   [/^o\d/, { ...REASONS, efforts: THREE }],
   [/^codex-mini/, { ...REASONS, efforts: THREE }],
   [/^gpt-5-pro/, { ...REASONS, efforts: ['high'] }],

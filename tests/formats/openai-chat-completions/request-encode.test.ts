@@ -59,6 +59,7 @@ describe('by the name of the model', () => {
     ['gpt-5-mini', { max_completion_tokens: 9 }],
     ['openai/gpt-6.1-sol', { max_completion_tokens: 9 }],
     ['o3', { max_completion_tokens: 9 }],
+    ['gpt-35-turbo', { max_tokens: 9 }],
   ])('%s takes its limit as %j', (model, expected) => {
     const { body } = encode(requestOf({ max_tokens: 9 }), model)
     const { max_tokens, max_completion_tokens } = body
