@@ -2,7 +2,6 @@ import { mkdirSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { connect, type Database } from '@/db/connect.ts'
-import { openEmbedded } from '@/db/embedded.ts'
 import { migrate } from '@/db/migrate.ts'
 import { findPostmaster, sendSignal } from '@/db/postmaster.ts'
 
@@ -99,13 +98,18 @@ async function startEmbedded(): Promise<{ url: string; stop(): Promise<void> }> 
   const dataDir = join(tmpdir(), `${PREFIX}${process.pid}`)
   mkdirSync(dataDir, { recursive: true, mode: 0o700 })
   const remove = () => rmSync(dataDir, { recursive: true, force: true })
-  const embedded = await openEmbedded({ dataDir, role: 'command' })
-  // After the embedded server's own listener, which tells it to stop.
-  process.once('exit', remove)
+  const holder = Bun.spawn([process.execPath, join(import.meta.dir, 'embedded-holder.ts'), dataDir], {
+    stdin: 'pipe',
+    stdout: 'pipe',
+    stderr: 'inherit',
+  })
+  const { value } = await holder.stdout.getReader().read()
+  if (value === undefined) throw new Error('the embedded Postgres of the tests did not start')
   return {
-    url: embedded.url,
+    url: new TextDecoder().decode(value).trim(),
     async stop() {
-      await embedded.stop()
+      await holder.stdin.end()
+      await holder.exited
       remove()
     },
   }
