@@ -1,6 +1,7 @@
 import { type FileHandle, open } from 'node:fs/promises'
 import { parseObject } from '@/json/json.ts'
 import type { Settlement } from '@/ledger/types.ts'
+import type { Log } from '@/telemetry/log.ts'
 import { crc32c } from './crc32c.ts'
 
 /** What the journal needs of a file; a test passes one whose disk is full. */
@@ -34,8 +35,8 @@ export interface Journal {
 /** Room that must be there before more is promised. */
 const PROBE = new Uint8Array(4096)
 
-/** Opens the journal on a file that is empty. */
-export function openJournal(file: JournalFile): Journal {
+/** Opens the journal on a file that is empty. The log is told when it cannot be written, and when it can again. */
+export function openJournal(file: JournalFile, log: Pick<Log, 'error' | 'info'>): Journal {
   let size = 0
   let healthy = true
   // One thing at a time on the file.
@@ -51,8 +52,11 @@ export function openJournal(file: JournalFile): Journal {
   async function writeOrUndo(write: () => Promise<void>): Promise<void> {
     try {
       await write()
+      if (!healthy) log.info('the journal can be written again')
       healthy = true
     } catch (error) {
+      if (healthy)
+        log.error({ err: error }, 'the journal in DATA_DIR cannot be written: new requests are refused')
       healthy = false
       await file.truncate(size).catch(() => undefined)
       throw error

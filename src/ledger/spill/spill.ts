@@ -32,7 +32,7 @@ export async function openSpill(directory: string, name: string, log: Log): Prom
   const pages = [pathOf('-notes-1'), pathOf('-notes-2')] as const
   const own = [path, ...pages]
   const locks = lockOwn(own)
-  const journal = openJournal(await openJournalFile(path))
+  const journal = openJournal(await openJournalFile(path), log)
   const notes = openNotes(pages, encodeRecords)
   return {
     journal,

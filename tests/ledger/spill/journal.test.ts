@@ -69,6 +69,8 @@ test.each([
   expect(decodeRecords(bytes)).toEqual({ items: [first], intactBytes: before.length })
 })
 
+const SILENT = { error: () => undefined, info: () => undefined }
+
 /** A file in memory with so much room, which writes what fits before it fails, as a full disk does. */
 function smallDisk(room: { bytes: number }) {
   let content = new Uint8Array(0)
@@ -92,10 +94,14 @@ function smallDisk(room: { bytes: number }) {
 }
 
 describe('a full disk', () => {
-  test('is told, leaves no part of a record, and is over when there is room', async () => {
+  test('is told once, leaves no part of a record, and is over when there is room', async () => {
     const room = { bytes: 8192 }
     const disk = smallDisk(room)
-    const journal = openJournal(disk.file)
+    const told: string[] = []
+    const journal = openJournal(disk.file, {
+      error: ({ err }: { err: Error }) => void told.push(err.message),
+      info: (message: string) => void told.push(message),
+    })
     const [first, second] = [settlement(1n), settlement(2n)]
     await journal.append(first)
     room.bytes = 200
@@ -106,12 +112,13 @@ describe('a full disk', () => {
     expect([await journal.probe(), journal.healthy()]).toEqual([true, true])
     await journal.append(second)
     expect(disk.read().items).toEqual([first, second])
+    expect(told).toEqual(['ENOSPC', 'the journal can be written again'])
   })
 })
 
 test('what is appended is written through to the disk before it answers', async () => {
   const synced = Promise.withResolvers<void>()
-  const journal = openJournal({ ...smallDisk({ bytes: 8192 }).file, datasync: () => synced.promise })
+  const journal = openJournal({ ...smallDisk({ bytes: 8192 }).file, datasync: () => synced.promise }, SILENT)
   let hasAnswered = false
   const appended = journal.append(settlement(1n)).then(() => {
     hasAnswered = true
@@ -124,7 +131,7 @@ test('what is appended is written through to the disk before it answers', async 
 
 test('what is appended at once is on disk when it answers, and what comes during a replay is not lost', async () => {
   const path = join(fixture.directory, 'alone')
-  const journal = openJournal(await openJournalFile(path))
+  const journal = openJournal(await openJournalFile(path), SILENT)
   const settlements = Array.from({ length: 50 }, (_, index) => settlement(BigInt(index)))
   await Promise.all(settlements.map(one => journal.append(one)))
   expect(decodeRecords(readFileSync(path)).items).toEqual(settlements)
@@ -144,7 +151,7 @@ test('what is appended at once is on disk when it answers, and what comes during
 
 test('what could not be posted is in the journal for the next time, and is in it until all of it is posted', async () => {
   const disk = smallDisk({ bytes: 8192 })
-  const journal = openJournal(disk.file)
+  const journal = openJournal(disk.file, SILENT)
   expect([journal.healthy(), journal.isEmpty()]).toEqual([true, true])
   await journal.replay(() => Promise.reject(new Error('nothing is to be posted')))
   const kept = settlement(1n)
@@ -162,7 +169,7 @@ test('what could not be posted is in the journal for the next time, and is in it
 
 test('whoever looks for room leaves the file as it was', async () => {
   const disk = smallDisk({ bytes: 8192 })
-  const journal = openJournal(disk.file)
+  const journal = openJournal(disk.file, SILENT)
   await journal.append(settlement(1n))
   const before = disk.length()
   expect(await journal.probe()).toBe(true)
@@ -181,7 +188,7 @@ test('one thing is done to the file at a time, after what failed as well', async
     })
   }
   let fails = false
-  const journal = openJournal({
+  const slow: JournalFile = {
     write: (bytes, position) => {
       const isFull = fails
       return alone(() => (isFull ? Promise.reject(new Error('ENOSPC')) : file.write(bytes, position)))
@@ -190,7 +197,8 @@ test('one thing is done to the file at a time, after what failed as well', async
     truncate: length => alone(() => file.truncate(length)),
     read: length => alone(() => file.read(length)),
     close: () => alone(() => file.close()),
-  })
+  }
+  const journal = openJournal(slow, SILENT)
   for (fails of [false, true, false]) {
     const results = await Promise.all([
       journal.append(settlement(1n)).then(
