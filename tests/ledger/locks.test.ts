@@ -155,6 +155,32 @@ test.each<[string, (sql: Reserved, request: HoldRequest) => Promise<unknown>]>([
   expect(await store.balance(payer.accountId)).toMatchObject({ pendingNano: 7n })
 })
 
+test('a hold that is entrusted to a job while the reaper is about to end it is set aside for the job', async () => {
+  const payer = await fixture.payer(100n, { cap: { amountNano: 100n, period: 'total' } })
+  const owner = newId()
+  await store.register(owner, 'test')
+  const request = holdOf(payer, 7n)
+  const { id, accountId, keyId } = request
+  await store.hold(owner, [request])
+  await database.sql`update hold set deadline = '-infinity' where id = ${id}`
+  const budget = await database.sql.reserve()
+  await budget`begin`
+  await budget`select from key_budget where key_id = ${keyId} for no key update`
+  const reaping = store.reap(3_600_000, 10)
+  await untilWaiting('ledger_reap')
+  const entrusting = database.sql<{ done: boolean }[]>`
+    select ledger_entrust(${id}, ${accountId}, now() + interval '1 hour', ${keyId}, 7, 1) as done`.execute()
+  await Promise.race([entrusting, untilWaiting('ledger_entrust')])
+  await budget`commit`
+  budget.release()
+  await reaping
+  expect(await entrusting).toMatchObject([{ done: true }])
+  expect(
+    await database.sql`select owner = ledger_job_owner() as job from hold where id = ${id}`,
+  ).toMatchObject([{ job: true }])
+  expect(await store.balance(accountId)).toMatchObject({ balanceNano: 100n, pendingNano: 7n })
+})
+
 test('a process whose exchanges are being ended for it learns that it was taken for dead, however soon it says that it lives', async () => {
   const payer = await fixture.payer(100n)
   const owner = newId()

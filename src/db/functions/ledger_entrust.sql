@@ -1,7 +1,7 @@
 -- Hands a hold to the job that its exchange began, in the transaction that stores the job. One that is gone, since its
 -- process was taken for dead, is set aside anew, whatever the account has by now: the job runs, and will be charged.
 -- False: there is nothing to hand over, since the exchange was charged already, or p_amount is not said, as by
--- processes of before.
+-- processes of before. The wallet is locked first: a reaper that has begun to end the hold would end it all the same.
 CREATE OR REPLACE FUNCTION public.ledger_entrust(p_id uuid, p_account bigint, p_deadline timestamp with time zone, p_key bigint DEFAULT NULL::bigint, p_amount bigint DEFAULT NULL::bigint, p_version bigint DEFAULT NULL::bigint)
  RETURNS boolean
  LANGUAGE plpgsql
@@ -15,12 +15,15 @@ AS $function$
 DECLARE
   v_counted boolean;
 BEGIN
+  PERFORM FROM wallet w WHERE w.account_id = p_account FOR NO KEY UPDATE;
+  IF NOT FOUND THEN
+    RETURN false;
+  END IF;
   UPDATE hold h SET owner = ledger_job_owner(), deadline = p_deadline WHERE h.id = p_id AND h.account_id = p_account;
   IF FOUND THEN
     RETURN true;
   END IF;
-  PERFORM FROM wallet w WHERE w.account_id = p_account FOR NO KEY UPDATE;
-  IF NOT FOUND OR p_amount IS NULL
+  IF p_amount IS NULL
       OR EXISTS (SELECT FROM entry e WHERE e.id = p_id AND e.kind IN ('usage', 'usage_trueup')) THEN
     RETURN false;
   END IF;
