@@ -86,8 +86,11 @@ export const openaiChatCompletions: Codec = {
   takesCustomTools: ({ vendor, model }) =>
     vendorTraits(vendor).isOpenai && modelTraits(model).takesCustomTools,
   toolNames: { pattern: /^[a-zA-Z0-9_-]{1,64}$/, maxLength: 64 },
-  takesUrl: ({ kind }, _url, target) =>
-    kind === 'image' || kind === 'video' || (kind === 'document' && vendorTraits(target.vendor).isOpenrouter),
+  takesUrl: ({ kind }, _url, target) => {
+    if (kind !== 'document') return kind === 'image' || kind === 'video'
+    const { isOpenrouter, isMistral } = vendorTraits(target.vendor)
+    return isOpenrouter || isMistral
+  },
   tokenCount: undefined,
   passthrough,
 }

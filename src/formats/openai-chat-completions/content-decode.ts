@@ -54,6 +54,8 @@ function decodePart(part: JsonObject, path: string): Part {
       return decodeAudio(part, path)
     case 'file':
       return decodeFile(part, path)
+    case 'document_url':
+      return decodeDocumentUrl(part, path)
     case 'video_url':
       return decodeVideo(part, path)
     default:
@@ -75,18 +77,37 @@ export function imagePart(part: JsonObject | undefined): MediaPart | undefined {
   return mediaPart({ kind: 'image', ...locateMedia(url), detail })
 }
 
+/** An object at OpenAI; at Mistral the data alone, which then has to say what it is. */
 function decodeAudio(part: JsonObject, path: string): MediaPart {
   const audio = asObject(part['input_audio'])
-  const data = asString(audio?.['data'])
+  const bare = asString(part['input_audio'])
+  const data = bare ?? asString(audio?.['data'])
   if (data === undefined) throw invalidRequest(`${path}.input_audio`, 'required')
-  const format = asString(audio?.['format']) ?? 'wav'
+  const format = asString(audio?.['format']) ?? (bare === undefined || isRiff(bare) ? 'wav' : 'mp3')
   const located = locateMedia(data)
   return mediaPart({
     kind: 'audio',
     mediaType: located.mediaType ?? (format === 'mp3' ? 'audio/mpeg' : `audio/${format}`),
-    source: located.source.type === 'base64' ? located.source : { type: 'base64', data },
+    source: located.source.type === 'base64' || isAddress(bare) ? located.source : { type: 'base64', data },
     cache: cacheMark(part),
   })
+}
+
+function isAddress(text: string | undefined): boolean {
+  return text !== undefined && /^https?:\/\//i.test(text)
+}
+
+/** How a WAV file begins, in base64. */
+function isRiff(base64: string): boolean {
+  return base64.startsWith('UklGR')
+}
+
+/** Mistral's. */
+function decodeDocumentUrl(part: JsonObject, path: string): MediaPart {
+  const url = asNonEmpty(part['document_url'])
+  if (url === undefined) throw invalidRequest(`${path}.document_url`, 'required')
+  const filename = asString(part['document_name'])
+  return mediaPart({ kind: 'document', ...locateFile(url, filename), filename, cache: cacheMark(part) })
 }
 
 function decodeFile(part: JsonObject, path: string): MediaPart {
@@ -105,7 +126,7 @@ function storedFile(id: string): Pick<MediaPart, 'source'> {
 
 /** The API also takes the bytes without the data URI around them. */
 function locateFile(data: string, filename: string | undefined): Pick<MediaPart, 'mediaType' | 'source'> {
-  if (/^https?:\/\//i.test(data)) return locateMedia(data)
+  if (isAddress(data)) return locateMedia(data)
   const { mediaType, base64 } = parseDataUri(data) ?? { mediaType: undefined, base64: data }
   return { mediaType: mediaTypeOfFile(mediaType, base64, filename), source: { type: 'base64', data: base64 } }
 }

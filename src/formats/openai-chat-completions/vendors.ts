@@ -11,6 +11,8 @@ export interface VendorTraits {
   isOpenai: boolean
   /** OpenRouter's additions: cache_control on parts, images of the assistant, file addresses. */
   isOpenrouter: boolean
+  /** Mistral's own parts: documents by address or data URI in `document_url`, sound as nothing but its base64. */
+  isMistral: boolean
   /** Tool calls of the history must come with reasoning_content, if only an empty one. */
   needsReasoning: boolean
   /** It refuses fields of messages that it does not know. */
@@ -39,6 +41,8 @@ interface StrictVendor
   refuses: readonly RequestField[]
 }
 
+const MISTRAL = /(?:^|\.)mistral\.ai$/
+
 /** Fields of OpenAI's own that hardly another vendor has. */
 const OPENAI_ONLY: readonly RequestField[] = ['metadata', 'store', 'promptCacheKey', 'verbosity']
 
@@ -49,7 +53,7 @@ const STRICT: readonly StrictVendor[] = [
     reasoningField: 'reasoning',
   },
   {
-    host: /(?:^|\.)mistral\.ai$/,
+    host: MISTRAL,
     refuses: [
       ...OPENAI_ONLY,
       ...(['logprobs', 'logitBias', 'topK', 'seed', 'user', 'serviceTier', 'reasoning'] as const),
@@ -105,6 +109,7 @@ function traitsOf(vendor: string): VendorTraits {
   return {
     isOpenai: isOpenaiItself,
     isOpenrouter: /(?:^|\.)openrouter(?:\.ai)?$/.test(host),
+    isMistral: MISTRAL.test(host),
     needsReasoning: /(?:^|\.)(?:moonshot|deepseek)\.(?:ai|cn|com)$|^(?:moonshot|deepseek)$/.test(host),
     isStrict: strict !== undefined,
     reasoningField: strict === undefined ? 'reasoning_content' : strict.reasoningField,

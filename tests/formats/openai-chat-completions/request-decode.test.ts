@@ -433,6 +433,27 @@ describe('messages', () => {
       { type: 'input_audio', input_audio: { data: 'AQ==', format: 'mp3' } },
       { kind: 'audio', mediaType: 'audio/mpeg', source: { type: 'base64', data: 'AQ==' } },
     ],
+    // Mistral's parts.
+    [
+      { type: 'input_audio', input_audio: 'AQ==' },
+      { kind: 'audio', mediaType: 'audio/mpeg', source: { type: 'base64', data: 'AQ==' } },
+    ],
+    [
+      { type: 'input_audio', input_audio: 'UklGRg==' },
+      { kind: 'audio', mediaType: 'audio/wav', source: { type: 'base64', data: 'UklGRg==' } },
+    ],
+    [
+      { type: 'input_audio', input_audio: 'https://e.com/a.mp3' },
+      { kind: 'audio', source: { type: 'url', url: 'https://e.com/a.mp3' } },
+    ],
+    [
+      { type: 'document_url', document_url: 'https://e.com/a.pdf', document_name: 'a.pdf' },
+      { kind: 'document', source: { type: 'url', url: 'https://e.com/a.pdf' }, filename: 'a.pdf' },
+    ],
+    [
+      { type: 'document_url', document_url: 'data:application/pdf;base64,AQ==' },
+      { kind: 'document', mediaType: 'application/pdf', source: { type: 'base64', data: 'AQ==' } },
+    ],
     [
       { type: 'file', file: { file_data: 'data:application/pdf;base64,AQ==', filename: 'a.pdf' } },
       {

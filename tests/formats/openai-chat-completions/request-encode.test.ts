@@ -579,6 +579,25 @@ describe('parts', () => {
 
   test.each([
     [
+      media({ kind: 'document', mediaType: 'application/pdf', filename: 'a.pdf' }),
+      { type: 'document_url', document_url: 'data:application/pdf;base64,AQ==', document_name: 'a.pdf' },
+    ],
+    [
+      media({ kind: 'document', source: { type: 'url', url: 'https://e.com/a.pdf' } }),
+      { type: 'document_url', document_url: 'https://e.com/a.pdf' },
+    ],
+    [media({ kind: 'audio', mediaType: 'audio/mpeg' }), { type: 'input_audio', input_audio: 'AQ==' }],
+  ])('%#: at Mistral %j', (part, expected) => {
+    expect(messagesOf([user('q', part)], 'api.mistral.ai')).toEqual([
+      { role: 'user', content: [{ type: 'text', text: 'q' }, expected] },
+    ])
+    if (part.source.type !== 'url') return
+    const target = targetOf('m', 'api.mistral.ai')
+    expect(openaiChatCompletions.takesUrl(part, part.source.url, target)).toBe(true)
+  })
+
+  test.each([
+    [
       media({
         kind: 'document',
         mediaType: 'text/plain',

@@ -59,7 +59,7 @@ function encodeMedia(part: MediaPart, rules: TargetRules): JsonObject {
     case 'document':
       return { ...encodeDocument(part, rules), ...mark }
     case 'audio':
-      return { ...encodeAudio(part), ...mark }
+      return { ...encodeAudio(part, rules), ...mark }
     case 'video':
       if (rules.vendor.isOpenai)
         throw unsayableMedia(part, 'has video, which the model behind this name does not take')
@@ -97,7 +97,17 @@ function encodeDocument(part: MediaPart, rules: TargetRules): JsonObject {
     return { type: 'text', text: lines.join('\n') }
   }
   if (part.context !== undefined) rules.losses.add('documentContext')
+  if (rules.vendor.isMistral) return encodeDocumentUrl(part)
   return { type: 'file', file: encodeFile(part, rules) }
+}
+
+/** https://docs.mistral.ai/capabilities/document_ai */
+function encodeDocumentUrl(part: MediaPart): JsonObject {
+  return present({
+    type: 'document_url',
+    document_url: locate(part, 'application/pdf'),
+    document_name: part.filename ?? part.title,
+  })
 }
 
 function documentText(part: MediaPart): string | undefined {
@@ -128,8 +138,9 @@ const AUDIO_FORMATS: ReadonlyMap<string, string> = new Map([
   ['vnd.wave', 'wav'],
 ])
 
-function encodeAudio(part: MediaPart): JsonObject {
+function encodeAudio(part: MediaPart, rules: TargetRules): JsonObject {
   if (part.source.type !== 'base64') throw unsayableMedia(part, 'has audio that is not given in base64')
+  if (rules.vendor.isMistral) return { type: 'input_audio', input_audio: part.source.data }
   const [subtype = 'wav'] = (part.mediaType ?? 'audio/wav').replace(/^audio\//, '').split(';')
   return {
     type: 'input_audio',

@@ -22,7 +22,9 @@ const PART = open({
   text: maybe(Type.String()),
   refusal: maybe(Type.String()),
   image_url: maybe(IMAGE_URL),
-  input_audio: maybe(open({ data: Type.String(), format: maybe(Type.String()) })),
+  input_audio: maybe(
+    Type.Union([Type.String(), open({ data: Type.String(), format: maybe(Type.String()) })]),
+  ),
   file: maybe(open({})),
 })
 

@@ -36,8 +36,9 @@ const readOfPart = byType({
   output_text: TEXT,
   refusal: { type: true, refusal: true },
   image_url: { ...IMAGE, ...MARKS },
-  input_audio: { type: true, input_audio: { data: true, format: true }, ...MARKS },
+  input_audio: { type: true, input_audio: textOr({ data: true, format: true }), ...MARKS },
   file: { type: true, file: readOfFile, ...MARKS },
+  document_url: { type: true, document_url: 'string', document_name: 'string', ...MARKS },
   video_url: { type: true, video_url: { url: true }, ...MARKS },
 })
 
