@@ -177,7 +177,7 @@ const KINDS: ReadonlyMap<string, Kind> = new Map([
   ...named('data', ['response_schema', 'responseJsonSchema', 'response_json_schema']),
   ...named('data', ['input', 'args', 'arguments', 'response', 'action']),
   ...named('media', ['image_url', 'input_audio', 'video_url', 'file', 'file_data', 'file_url', 'file_id']),
-  ...named('media', ['inlineData', 'inline_data', 'fileData']),
+  ...named('media', ['inlineData', 'inline_data', 'fileData', 'document_url']),
   // Anthropic's sources can be text or blocks, and a search result's is an address.
   ...named('source', ['source']),
 ])

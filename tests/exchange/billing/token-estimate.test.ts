@@ -113,6 +113,7 @@ describe('what is set aside for a file', () => {
       'chat',
       { type: 'file', file: { filename: 'a.pdf', file_data: `data:application/pdf;base64,${MEGABYTE}` } },
     ],
+    ['chat at Mistral', { type: 'document_url', document_url: `data:application/pdf;base64,${MEGABYTE}` }],
     ['responses', { type: 'input_file', file_data: MEGABYTE }],
     [
       'messages',
@@ -133,6 +134,7 @@ describe('what is set aside for a file', () => {
       { type: 'document', source: { type: 'url', url: 'https://example.com/a.pdf' } },
       { type: 'document', source: { type: 'file', file_id: 'file_1' } },
       { type: 'input_file', file_url: 'https://example.com/a.pdf' },
+      { type: 'document_url', document_url: 'https://example.com/a.pdf' },
     ]) {
       expect(most(part)).toBeGreaterThan(50_000)
     }
