@@ -48,9 +48,9 @@ export class AnswerPipeline implements Pipeline {
     this.#chosen.push(chunk, emit)
   }
 
-  end(emit: EmitBytes): void {
+  end(emit: EmitBytes, broken?: boolean): void {
     this.#chosen ??= this.#choose(streaming)
-    this.#chosen.end(emit)
+    this.#chosen.end(emit, broken)
   }
 
   fail(error: GatewayError, emit: EmitBytes): void {

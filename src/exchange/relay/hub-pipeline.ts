@@ -121,12 +121,12 @@ export class HubPipeline implements Pipeline, PlainSink {
     this.#emit(events)
   }
 
-  end(emit: EmitBytes): void {
+  end(emit: EmitBytes, broken?: boolean): void {
     this.#emit = emit
     if (this.#waiting.length > 0) this.#parse(this.#waiting)
     this.#parser?.end(this.#onLastEvent)
     this.#fastPath?.close(this.#raise)
-    this.#decoder.end(this.#onDecoded)
+    this.#decoder.end(this.#onDecoded, broken)
     this.#endAnswer()
   }
 

@@ -106,9 +106,9 @@ export class PassthroughPipeline implements Pipeline {
     emit(chunk)
   }
 
-  end(emit: EmitBytes): void {
+  end(emit: EmitBytes, broken?: boolean): void {
     this.#emit = emit
-    if (this.meter.error === undefined) this.#endAnswer()
+    if (this.meter.error === undefined) this.#endAnswer(broken)
     this.#framer?.end(this.#onFramed)
   }
 
@@ -273,13 +273,13 @@ export class PassthroughPipeline implements Pipeline {
     else this.#framer.push(utf8.decode(run), this.#onFramed)
   }
 
-  #endAnswer(): void {
+  #endAnswer(broken: boolean | undefined): void {
     const decoder = this.#decoder
     this.#listener?.tellUsage(this.#onGeneration)
     this.#passRest()
     if (this.meter.error === undefined) {
       const wasFinished = this.meter.finished
-      decoder.end(this.#onGeneration)
+      decoder.end(this.#onGeneration, broken)
       if (this.meter.error === undefined && !wasFinished) this.#missingEnd = decoder.missingEnd?.() ?? ''
     }
     this.#writeMissingEnd()

@@ -13,6 +13,8 @@ import type { SseEvent } from '@/sse/event.ts'
 
 /** Reads a stream of some format. */
 export interface StreamDecoder extends StreamMachine<SseEvent, GenerationEvent> {
+  /** `broken`: the upstream did not close, its connection broke. Formats with an end of their own need not know. */
+  end(emit: Emit, broken?: boolean): void
   /** Undefined: no event of this stream is plain. */
   readonly plain: PlainReader | undefined
   /**

@@ -476,6 +476,28 @@ describe('an upstream of which two choices were asked for, and one has come to i
   })
 
   test.each([
+    ['chat', 'breaks', 'upstream_cut'],
+    ['gemini', 'breaks', 'upstream_cut'],
+    ['chat', 'closes', 'complete'],
+    ['gemini', 'closes', 'complete'],
+  ] as const)(
+    'of Gemini, which has no mark, has been cut where its connection breaks: for %s, %s',
+    async (caller, how, endState) => {
+      const fed = fedStream()
+      upstream.answer = () => eventStream(fed.stream)
+      fed.write(SURFACES.gemini.first)
+      fed.write(ENDS.gemini)
+      const stream = reading(await open(caller, undefined, 'gemini/echo', 2))
+      await stream.until('one')
+      if (how === 'breaks') fed.fail()
+      else fed.close()
+      await stream.toEnd()
+      expect(stream.text.includes('"error":{')).toBe(how === 'breaks')
+      await until(async () => (await gateway.lastExchange())['end_state'] === endState)
+    },
+  )
+
+  test.each([
     ['its mark', 'data: [DONE]\n\n'],
     [
       'the usage that comes last',

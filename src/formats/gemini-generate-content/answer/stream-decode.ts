@@ -47,6 +47,8 @@ export function createStreamDecoder(context: DecodeContext): StreamDecoder {
 export class GeminiDecoder implements StreamDecoder, PlainReader {
   readonly #scope: AnswerScope
   readonly #numberOf: (index: number) => number
+  /** How many candidates were asked for. */
+  readonly #asked: number
   readonly #candidates = new Map<number, CandidateDecoder>()
   /** The last chunk, until its shape was asked for, and the candidate that it was about. */
   #chunk: JsonObject | undefined
@@ -61,6 +63,7 @@ export class GeminiDecoder implements StreamDecoder, PlainReader {
 
   constructor({ vendor, newId, answers }: DecodeContext) {
     this.#scope = { vendor, newId, nextBlock: () => this.#blocks++ }
+    this.#asked = answers ?? 1
     this.#numberOf = answerNumbers(answers)
   }
 
@@ -103,10 +106,12 @@ export class GeminiDecoder implements StreamDecoder, PlainReader {
     return this.#candidates.size > 0
   }
 
-  end(emit: Emit): void {
+  /** Fewer candidates than were asked for are all that there are, unless the connection broke before others began. */
+  end(emit: Emit, broken = false): void {
     if (this.#failed) return
     for (const candidate of this.#candidates.values()) candidate.end(emit)
-    if (this.#hasEnded) return
+    const mayLackSome = broken && this.#candidates.size < this.#asked
+    if (this.#hasEnded && !mayLackSome) return
     this.#fail(emit, cutAnswer())
   }
 
