@@ -168,6 +168,15 @@ describe('while Redis is away', () => {
     granted(await limiter.take(ask(large)))
   })
 
+  test('what a request did not use is given back to the share, as much as it took there', async () => {
+    const { limiter } = await away()
+    const share = { tokens: 250, accountLimits: { tokensPerMinute: 1_000 } }
+    const { lease } = granted(await limiter.take(ask(share)))
+    refused(await limiter.take(ask(share)))
+    await limiter.end(lease, 0)
+    granted(await limiter.take(ask(share)))
+  })
+
   test('nobody gets a fresh burst: the share goes on from the last known level', async () => {
     const { limiter, redis } = await rig()
     redis.levelUs = 60_000_000
@@ -316,6 +325,28 @@ describe('what was let in without Redis', () => {
     clock.advance(1_000)
     await settle()
     expect(redis.count('catch_up')).toBe(2)
+  })
+
+  test('is not told where the call timed out, since Redis carries it out once it goes on', async () => {
+    const { limiter, redis, clock, settle } = await rig()
+    redis.behaviour = 'silent'
+    granted(await limiter.take(ask(HUNDRED)))
+    redis.behaviour = 'works'
+    clock.advance(250)
+    await settle()
+    expect(limiter.isDegraded).toBe(false)
+    clock.advance(1_000)
+    await settle()
+    expect(redis.count('catch_up')).toBe(0)
+  })
+
+  test('is told by a process that ends', async () => {
+    const { limiter, redis } = await rig()
+    redis.behaviour = 'fails'
+    granted(await limiter.take(ask(HUNDRED)))
+    redis.behaviour = 'works'
+    await limiter.close()
+    expect(redis.count('catch_up')).toBe(1)
   })
 
   test.each([
