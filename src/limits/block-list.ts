@@ -10,8 +10,6 @@ interface Block {
   readonly refusal: LimitRefusal
 }
 
-/** Shorter waits are not worth remembering. */
-const MIN_WAIT_US = 100_000
 /** Limits that an operator raises, and tokens given back elsewhere, are seen after this time. */
 const MAX_BLOCK_US = 1_000_000
 /** Slots come free at any moment. */
@@ -45,7 +43,6 @@ export class BlockList {
   }
 
   addBucket(key: string, costUs: number, retryAfterUs: number, refusal: LimitRefusal): void {
-    if (retryAfterUs <= MIN_WAIT_US) return
     const now = this.#nowUs()
     const untilUs = now + Math.min(retryAfterUs, MAX_BLOCK_US)
     this.#add(key, { freeAtUs: now + retryAfterUs - costUs, untilUs, refusal })

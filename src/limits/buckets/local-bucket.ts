@@ -42,9 +42,8 @@ export class LocalBuckets implements BucketStore {
     for (const { key, limit } of leases) {
       const members = this.#standing(key, now)
       const standing = members?.size ?? 0
-      const isOwn = members?.has(id) === true
-      if (isOwn && held.length === 0) repeated = true
-      if (!isOwn && standing >= limit && SLOT_WAIT_US > retryAfterUs) {
+      if (held.length === 0 && members?.has(id) === true) repeated = true
+      if (standing >= limit && SLOT_WAIT_US > retryAfterUs) {
         retryAfterUs = SLOT_WAIT_US
         refusedBy = buckets.length + held.length
       }

@@ -125,13 +125,9 @@ function operations.take(step)
     if overshoot > wait then wait, refused_by = overshoot, (at - 1) / 3 end
   end
   for at = last + 1, #step, 2 do
-    local is_first, full = at == last + 1, is_full(step[at], step[at + 1])
-    -- Its own place in the others matters only where there is no other.
-    local is_own = (is_first or full) and redis.call('ZSCORE', KEYS[step[at]], id)
-    if is_first and is_own then repeated = true end
-    if full and not is_own and slot_wait > wait then
-      wait, refused_by = slot_wait, step[3] + (at - last + 1) / 2
-    end
+    local full = is_full(step[at], step[at + 1])
+    if at == last + 1 and redis.call('ZSCORE', KEYS[step[at]], id) then repeated = true end
+    if full and slot_wait > wait then wait, refused_by = slot_wait, step[3] + (at - last + 1) / 2 end
   end
   local allowed = repeated or refused_by == 0
   if allowed then
