@@ -194,9 +194,9 @@ class AttemptReport {
   }
 }
 
-/** A caller who left before the upstream's first output leaves us knowing nothing about its health. */
-function outcomeWithoutError(record: ExchangeRecord): Outcome {
-  return { kind: record.endState === 'client_gone' && record.firstByteMs === undefined ? 'ignored' : 'ok' }
+/** A caller who left says nothing about the upstream's health; that there was output has been reported when it came. */
+function outcomeWithoutError({ endState }: ExchangeRecord): Outcome {
+  return { kind: endState === 'client_gone' ? 'ignored' : 'ok' }
 }
 
 function noChannel(model: string, retryAfterMs: number | undefined): GatewayError {
