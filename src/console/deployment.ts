@@ -11,6 +11,7 @@ import type { Log } from '@/telemetry/log.ts'
 import type { Channel } from '@/upstream/channel.ts'
 import type { UpstreamClient } from '@/upstream/client.ts'
 import { loadConsoleEntry } from './console-entry.ts'
+import type { Gate } from './gate.ts'
 import type { LiveTail } from './requests/live-tail.ts'
 import type { SendMail } from './sign-in/mail.ts'
 import type { Passwords } from './sign-in/passwords.ts'
@@ -36,6 +37,8 @@ export interface Console {
   passwords: Passwords
   throttle: Throttle
   tail: LiveTail
+  /** What looks at many rows goes through it. */
+  lookups: Gate
   /** Where this process reaches the API host. */
   apiUrl: string
   /** What people are told; both without a trailing slash. */

@@ -4,6 +4,7 @@ import type { Settings } from '@/config/settings.ts'
 import { buildBundle } from '@/console/bundle.ts'
 import { serveConsole } from '@/console/console.ts'
 import type { Console } from '@/console/deployment.ts'
+import { lookupGate } from '@/console/gate.ts'
 import { stripeClient } from '@/console/money/payments.ts'
 import { LiveTail } from '@/console/requests/live-tail.ts'
 import { keepAddingUpUsage } from '@/console/requests/usage-totals.ts'
@@ -65,6 +66,7 @@ export async function startConsole(options: ConsoleOptions): Promise<RunningCons
     passwords: options.passwords ?? createPasswords(),
     throttle: new Throttle(clock),
     tail: new LiveTail({ database, clock, log }),
+    lookups: lookupGate(),
     apiUrl,
     publicApiUrl: settings.publicApiUrl ?? apiUrl,
     publicUrl: () => publicUrl,

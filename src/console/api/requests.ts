@@ -39,13 +39,14 @@ export function requestsApi(console: Console, listener: Listener) {
 
 /** A page of the log. */
 export async function logPage(
-  { database }: Console,
+  { database, lookups }: Console,
   query: LogParameters,
   view: LogView,
 ): Promise<RequestPage> {
   let reached: string | undefined
   const read = async (limit: number) => {
-    const part = await readLog(database.orm, { ...conditionsOf(query, view), limit })
+    const conditions = { ...conditionsOf(query, view), limit }
+    const part = await lookups.pass(() => readLog(database.orm, conditions))
     reached = part.reached
     return part.rows
   }
@@ -57,8 +58,8 @@ export async function logPage(
 }
 
 /** All of the log under these conditions, as a file. */
-export function logFile({ database }: Console, query: LogParameters, view: LogView): Response {
-  return downloadLog(database.orm, conditionsOf(query, view), view.showsChannel)
+export function logFile(console: Console, query: LogParameters, view: LogView): Response {
+  return downloadLog(console, conditionsOf(query, view), view.showsChannel)
 }
 
 function conditionsOf(query: LogParameters, { accountId, channel }: LogView): Omit<LogQuery, 'limit'> {

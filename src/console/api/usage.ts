@@ -1,6 +1,5 @@
 import { keyStore } from '@/accounts/key-store.ts'
 import { accountStore } from '@/accounts/store.ts'
-import type { Database } from '@/db/connect.ts'
 import { formatMoney } from '@/pricing/money.ts'
 import { standingRow } from '../accounts/account-rows.ts'
 import { readLimits } from '../accounts/limit-readings.ts'
@@ -28,7 +27,7 @@ export function usageApi(console: Console, listener: Listener) {
       const [account, keys, spending] = await Promise.all([
         accounts.findAccount(accountId),
         keyStore(database).searchKeys({ accountId, before: undefined, limit: KEYS_SHOWN, status: 'active' }),
-        readSpending(database, accountId, inZone(now, zoneOf(query.zone))),
+        readSpending(console, accountId, inZone(now, zoneOf(query.zone))),
       ])
       return {
         account_id: account.id,
@@ -50,7 +49,9 @@ type UsageQuery = Parameters<typeof readRange>[0] & { by?: UsageDimension }
 export function usageOf(console: Console, query: UsageQuery, accountId: number | undefined): Promise<Usage> {
   const by = query.by ?? 'model'
   const range = readRange(query, console.clock.now())
-  return readUsage(console.database, { ...range, by, accountId }, ids => namesOf(console, by, ids))
+  return console.lookups.pass(() =>
+    readUsage(console.database, { ...range, by, accountId }, ids => namesOf(console, by, ids)),
+  )
 }
 
 /** The same as a file. */
@@ -88,9 +89,9 @@ async function namesOf(
   }
 }
 
-async function readSpending(database: Database, accountId: number, now: Temporal.ZonedDateTime) {
+async function readSpending({ database, lookups }: Console, accountId: number, now: Temporal.ZonedDateTime) {
   const edges = [-29, 0, 1].map(days => dayBeside(now, days).epochMilliseconds)
-  const sums = await sumUsage(database, { accountId, edges, by: 'account' })
+  const sums = await lookups.pass(() => sumUsage(database, { accountId, edges, by: 'account' }))
   const spent = (of: typeof sums) => of.reduce((total, { spend }) => total + spend, 0n)
   return { today: spent(sums.filter(({ place }) => place === 1)), month: spent(sums) }
 }

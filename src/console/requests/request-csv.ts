@@ -1,7 +1,9 @@
-import type { Rows } from '@/db/connect.ts'
 import type { RequestLine } from '../api/contract/requests.ts'
 import { csvDownload } from '../csv.ts'
+import type { Console } from '../deployment.ts'
 import { keyNamesOf, type LogQuery, lineOf, readLog, type StoredExchange } from './request-log.ts'
+
+type Where = Pick<Console, 'database' | 'lookups'>
 
 type Line = RequestLine & Pick<StoredExchange, 'serviceTier'>
 
@@ -29,19 +31,20 @@ const COLUMNS: readonly (readonly [string, Exclude<keyof Line, 'streamed'>])[] =
 const PART = 1_000
 
 /** All that the log has under these conditions as a file, newest first. */
-export function downloadLog(rows: Rows, query: Omit<LogQuery, 'limit'>, showsChannel: boolean): Response {
+export function downloadLog(where: Where, query: Omit<LogQuery, 'limit'>, showsChannel: boolean): Response {
   return csvDownload(
     'requests.csv',
     COLUMNS.map(([heading]) => heading),
-    parts(rows, query, showsChannel),
+    parts(where, query, showsChannel),
   )
 }
 
-async function* parts(rows: Rows, query: Omit<LogQuery, 'limit'>, showsChannel: boolean) {
+async function* parts({ database, lookups }: Where, query: Omit<LogQuery, 'limit'>, showsChannel: boolean) {
   let { before } = query
   do {
-    const part = await readLog(rows, { ...query, before, limit: PART })
-    const names = await keyNamesOf(rows, part.rows)
+    const wanted = { ...query, before, limit: PART }
+    const part = await lookups.pass(() => readLog(database.orm, wanted))
+    const names = await keyNamesOf(database.orm, part.rows)
     yield part.rows.map(row => {
       const line: Line = { ...lineOf(row, names, showsChannel), serviceTier: row.serviceTier }
       return COLUMNS.map(([, name]) => line[name])
