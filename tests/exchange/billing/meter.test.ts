@@ -60,7 +60,7 @@ test.each<[string, GenerationEvent | undefined, object]>([
 ])('of an answer that said %s the meter knows that and no more', (_, event, known) => {
   const meter = new Meter()
   if (event !== undefined) meter.observe(event)
-  expect(meter).toMatchObject({ ...known, error: undefined, untold: undefined })
+  expect(meter).toMatchObject({ ...known, error: undefined, losses: undefined })
 })
 
 test('a meter tells the error of its answer, and counts what is not shown, what was not read and what has no text', () => {
