@@ -7,8 +7,12 @@ import type { MediaPart } from '@/generation/part.ts'
 import type { GenerationRequest } from '@/generation/request.ts'
 import type { JsonObject } from '@/json/json.ts'
 
-/** A 400 that names the field. `param` is a path in the caller's body, as `messages[2].content`. */
-export function invalidRequest(param: string, problem: string): GatewayError {
+/** A path has keys of the caller's own, which may be a megabyte long, and goes into the answer twice, a log line and a row. */
+const MAX_PATH = 200
+
+/** A 400 that names the field. `path` is one in the caller's body, as `messages[2].content`. */
+export function invalidRequest(path: string, problem: string): GatewayError {
+  const param = path.length <= MAX_PATH ? path : `${path.slice(0, MAX_PATH)}...`
   return new GatewayError('invalid_request', `Invalid value for '${param}': ${problem}`, { param })
 }
 

@@ -34,3 +34,9 @@ describe('a body that breaks the schema is told what is wrong where', () => {
     expect(message).not.toContain('union')
   })
 })
+
+test('of a path that is longer than any that is meant, the beginning is named', () => {
+  const { message, param } = complaint({ metadata: { ['k'.repeat(1_000_000)]: 5 } })
+  expect(param).toBe(`metadata.${'k'.repeat(191)}...`)
+  expect(message).toStartWith(`Invalid value for '${param}': expected`)
+})
