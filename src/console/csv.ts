@@ -39,17 +39,21 @@ export function csvResponse(name: string, body: string | ReadableStream<Uint8Arr
   })
 }
 
-/** The same, read as it is written: however long it is, only a part of it is in memory. */
-export function csvDownload(
+/**
+ * The same, read as it is written: however long it is, only a part of it is in memory. The first part is read before it
+ * answers, so that what cannot be read is an error, and no file that breaks off.
+ */
+export async function csvDownload(
   name: string,
   headings: readonly string[],
   parts: AsyncIterator<readonly Row[], void>,
-): Response {
+): Promise<Response> {
+  const first = await parts.next()
   const encoder = new TextEncoder()
   const body = new ReadableStream<Uint8Array>(
     {
       start(controller) {
-        controller.enqueue(encoder.encode(MARK + lines([headings])))
+        controller.enqueue(encoder.encode(csv(headings, first.value ?? [])))
       },
       async pull(controller) {
         const { done, value } = await parts.next()

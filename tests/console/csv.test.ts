@@ -29,7 +29,7 @@ test.each([
   ['whole', () => csvResponse('a.csv', csv(['name'], [['Büro']]))],
   ['as it is written', () => csvDownload('a.csv', ['name'], onePart([['Büro']]))],
 ])('a file says by its first three bytes that it is UTF-8, sent %s', async (_, make) => {
-  const bytes = await make().bytes()
+  const bytes = await (await make()).bytes()
   expect([...bytes.slice(0, 3)]).toEqual([0xef, 0xbb, 0xbf])
   expect(new TextDecoder().decode(bytes)).toBe('name\r\nBüro\r\n')
 })

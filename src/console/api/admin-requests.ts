@@ -8,10 +8,10 @@ import { usageFile, usageOf } from './usage.ts'
 /** The requests of all accounts, and what they used. */
 export function adminRequestsApi(console: Console, listener: Listener) {
   return controller('console-admin-requests', console, listener, adminRequestRoutes, {
-    'GET /api/admin/usage': ({ query }) => usageOf(console, query, query.account_id),
-    'GET /api/admin/usage.csv': ({ query }) => usageFile(console, query, query.account_id),
-    'GET /api/admin/requests': ({ query }) => logPage(console, query, viewOf(query)),
-    'GET /api/admin/requests.csv': async ({ query }) => logFile(console, query, viewOf(query)),
+    'GET /api/admin/usage': call => usageOf(console, call, call.query.account_id),
+    'GET /api/admin/usage.csv': call => usageFile(console, call, call.query.account_id),
+    'GET /api/admin/requests': call => logPage(console, call, viewOf(call.query)),
+    'GET /api/admin/requests.csv': call => logFile(console, call, viewOf(call.query)),
     'GET /api/admin/requests/:id': ({ params }) => oneReceipt(console, params.id, viewOf({})),
     'POST /api/admin/requests/:id/refund': ({ params, body, ...call }) =>
       refundRequest(console, actorOf(call), { ...body, requestId: params.id }),

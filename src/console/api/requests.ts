@@ -14,6 +14,11 @@ import { controller, type Incoming, type Listener } from './controller.ts'
 /** What a log is asked for. */
 type LogParameters = Input<(typeof requestRoutes)['GET /api/requests']>['query']
 
+interface LogCall {
+  signedIn: SignedIn
+  query: LogParameters
+}
+
 /** Whose requests are shown, and what of them. */
 interface LogView {
   /** Undefined: of all accounts. */
@@ -29,8 +34,8 @@ export function requestsApi(console: Console, listener: Listener) {
     return { accountId: user.accountId, showsChannel: showChannels }
   }
   return controller('console-requests', console, listener, requestRoutes, {
-    'GET /api/requests': async ({ signedIn, query }) => logPage(console, query, await viewOf(signedIn)),
-    'GET /api/requests.csv': async ({ signedIn, query }) => logFile(console, query, await viewOf(signedIn)),
+    'GET /api/requests': async call => logPage(console, call, await viewOf(call.signedIn)),
+    'GET /api/requests.csv': async call => logFile(console, call, await viewOf(call.signedIn)),
     'GET /api/requests/:id': async ({ signedIn, params }) =>
       oneReceipt(console, params.id, await viewOf(signedIn)),
     'GET /api/live/requests': async call => tailOf(console, call, await viewOf(call.signedIn)),
@@ -40,13 +45,13 @@ export function requestsApi(console: Console, listener: Listener) {
 /** A page of the log. */
 export async function logPage(
   { database, lookups }: Console,
-  query: LogParameters,
+  { signedIn, query }: LogCall,
   view: LogView,
 ): Promise<RequestPage> {
   let reached: string | undefined
   const read = async (limit: number) => {
     const conditions = { ...conditionsOf(query, view), limit }
-    const part = await lookups.pass(() => readLog(database.orm, conditions))
+    const part = await lookups.pass(signedIn.user.accountId, () => readLog(database.orm, conditions))
     reached = part.reached
     return part.rows
   }
@@ -58,8 +63,8 @@ export async function logPage(
 }
 
 /** All of the log under these conditions, as a file. */
-export function logFile(console: Console, query: LogParameters, view: LogView): Response {
-  return downloadLog(console, conditionsOf(query, view), view.showsChannel)
+export function logFile(console: Console, { signedIn, query }: LogCall, view: LogView): Promise<Response> {
+  return downloadLog(console, signedIn.user.accountId, conditionsOf(query, view), view.showsChannel)
 }
 
 function conditionsOf(query: LogParameters, { accountId, channel }: LogView): Omit<LogQuery, 'limit'> {

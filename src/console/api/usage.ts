@@ -9,6 +9,7 @@ import { keyLabels } from '../key-labels.ts'
 import { dayBeside, inZone, zoneOf } from '../moments.ts'
 import { readRange, readUsage, USAGE_CSV_HEADINGS, usageCsvRows } from '../requests/usage.ts'
 import { sumUsage, type UsageDimension } from '../requests/usage-totals.ts'
+import type { SignedIn } from '../sign-in/sessions.ts'
 import { type Usage, usageRoutes } from './contract/usage.ts'
 import { controller, type Listener } from './controller.ts'
 
@@ -38,18 +39,25 @@ export function usageApi(console: Console, listener: Listener) {
         limits: await readLimits(database, catalog.defaults(), account, keys, new Date(now)),
       }
     },
-    'GET /api/usage': ({ signedIn, query }) => usageOf(console, query, signedIn.user.accountId),
-    'GET /api/usage.csv': ({ signedIn, query }) => usageFile(console, query, signedIn.user.accountId),
+    'GET /api/usage': call => usageOf(console, call, call.signedIn.user.accountId),
+    'GET /api/usage.csv': call => usageFile(console, call, call.signedIn.user.accountId),
   })
 }
 
-type UsageQuery = Parameters<typeof readRange>[0] & { by?: UsageDimension }
+interface UsageCall {
+  signedIn: SignedIn
+  query: Parameters<typeof readRange>[0] & { by?: UsageDimension }
+}
 
 /** What an account used, or all of them. */
-export function usageOf(console: Console, query: UsageQuery, accountId: number | undefined): Promise<Usage> {
+export function usageOf(
+  console: Console,
+  { signedIn, query }: UsageCall,
+  accountId: number | undefined,
+): Promise<Usage> {
   const by = query.by ?? 'model'
   const range = readRange(query, console.clock.now())
-  return console.lookups.pass(() =>
+  return console.lookups.pass(signedIn.user.accountId, () =>
     readUsage(console.database, { ...range, by, accountId }, ids => namesOf(console, by, ids)),
   )
 }
@@ -57,10 +65,10 @@ export function usageOf(console: Console, query: UsageQuery, accountId: number |
 /** The same as a file. */
 export async function usageFile(
   console: Console,
-  query: UsageQuery,
+  call: UsageCall,
   accountId: number | undefined,
 ): Promise<Response> {
-  const rows = usageCsvRows(await usageOf(console, query, accountId), console.catalog.defaults().currency)
+  const rows = usageCsvRows(await usageOf(console, call, accountId), console.catalog.defaults().currency)
   return csvResponse('usage.csv', csv(USAGE_CSV_HEADINGS, rows))
 }
 
@@ -91,7 +99,7 @@ async function namesOf(
 
 async function readSpending({ database, lookups }: Console, accountId: number, now: Temporal.ZonedDateTime) {
   const edges = [-29, 0, 1].map(days => dayBeside(now, days).epochMilliseconds)
-  const sums = await lookups.pass(() => sumUsage(database, { accountId, edges, by: 'account' }))
+  const sums = await lookups.pass(accountId, () => sumUsage(database, { accountId, edges, by: 'account' }))
   const spent = (of: typeof sums) => of.reduce((total, { spend }) => total + spend, 0n)
   return { today: spent(sums.filter(({ place }) => place === 1)), month: spent(sums) }
 }

@@ -30,25 +30,38 @@ const COLUMNS: readonly (readonly [string, Exclude<keyof Line, 'streamed'>])[] =
 /** A part holds no connection while it is on its way: whoever reads slowly keeps nobody else waiting. */
 const PART = 1_000
 
-/** All that the log has under these conditions as a file, newest first. */
-export function downloadLog(where: Where, query: Omit<LogQuery, 'limit'>, showsChannel: boolean): Response {
+/** All that the log has under these conditions as a file, newest first. `asker` is the account of who wants it. */
+export function downloadLog(
+  where: Where,
+  asker: number,
+  query: Omit<LogQuery, 'limit'>,
+  showsChannel: boolean,
+): Promise<Response> {
   return csvDownload(
     'requests.csv',
     COLUMNS.map(([heading]) => heading),
-    parts(where, query, showsChannel),
+    parts(where, asker, query, showsChannel),
   )
 }
 
-async function* parts({ database, lookups }: Where, query: Omit<LogQuery, 'limit'>, showsChannel: boolean) {
+/** The first may be refused; a file that has begun goes on to its end. */
+async function* parts(
+  { database, lookups }: Where,
+  asker: number,
+  query: Omit<LogQuery, 'limit'>,
+  showsChannel: boolean,
+) {
   let { before } = query
+  let refusable = true
   do {
     const wanted = { ...query, before, limit: PART }
-    const part = await lookups.pass(() => readLog(database.orm, wanted))
+    const part = await lookups.pass(asker, () => readLog(database.orm, wanted), { refusable })
     const names = await keyNamesOf(database.orm, part.rows)
     yield part.rows.map(row => {
       const line: Line = { ...lineOf(row, names, showsChannel), serviceTier: row.serviceTier }
       return COLUMNS.map(([, name]) => line[name])
     })
     before = part.reached
+    refusable = false
   } while (before !== undefined)
 }
