@@ -1,6 +1,7 @@
 import { expect, test } from 'bun:test'
 import { connect as connectTo, createServer, type Socket } from 'node:net'
 import { testDatabase } from '#tests/support/stores/database.ts'
+import { until } from '#tests/support/upstreams/upstream.ts'
 import { connect, openClient, pauseBeforeAttempt } from '@/db/connect.ts'
 
 test('a database that is back is noticed within a second, however long it was away', () => {
@@ -271,6 +272,31 @@ test('a pool whose last connection is lost while it ends has ended', async () =>
   await server.close()
 })
 
+/** What patches/ changes in postgres.js 3.4.9: of what such a pool has begun nothing may stand when it has ended. */
+test('a pool whose last connection is lost while it ends and a statement waits has no connection when it has ended', async () => {
+  const server = await testDatabase()
+  const pool = connect(server.url, { max: 1, applicationName: 'ending' })
+  const begun = Promise.withResolvers<number>()
+  const transaction = pool.sql
+    .begin(async sql => {
+      const [row] = await sql`select pg_backend_pid() as pid`
+      begun.resolve(Number(row?.['pid']))
+      await sql`select pg_sleep(600)`
+    })
+    .catch((error: unknown) => error)
+  const pid = await begun.promise
+  const waiting = pool.sql`select 1 as one`.catch((error: unknown) => error)
+  const ended = pool.sql.end({ timeout: 600 })
+  await server.sql`select pg_terminate_backend(${pid})`
+  await Promise.all([transaction, waiting, ended])
+  await until(async () => {
+    const [row] = await server.sql`
+      select count(*)::int as open from pg_stat_activity where application_name = 'ending'`
+    return row?.['open'] === 0
+  })
+  await server.close()
+})
+
 const GONE = message('E', 'SFATAL\0VFATAL\0C08P01\0Mserver login has been failing\0\0')
 
 /** What a server that takes writes says as soon as it is spoken to. */
@@ -284,21 +310,32 @@ const COPY = Buffer.concat([
   message('Z', 'I'),
 ])
 
+/** Hands on what it is asked to a real server, whose address without host it knows. */
+async function frontOf({ url }: { url: string }) {
+  const { searchParams, hostname, port, username, password, pathname } = new URL(url)
+  const directory = searchParams.get('host')
+  const target =
+    directory === null ? { host: hostname, port: Number(port) } : { path: `${directory}/.s.PGSQL.5432` }
+  const open = new Set<Socket>()
+  const front = await listenerFor(socket => {
+    const onward = connectTo(target).on('error', () => undefined)
+    open.add(socket.on('close', () => open.delete(socket)))
+    socket.pipe(onward).pipe(socket)
+  })
+  const user = password === '' ? username : `${username}:${password}`
+  const cut = () => {
+    for (const socket of open) socket.destroy()
+  }
+  return { ...front, cut, addressOver: (hosts: string) => `postgres://${user}@${hosts}${pathname}` }
+}
+
 test.each(['', 'target_session_attrs=read-write'])(
   'of several hosts the one is taken that takes writes, and not a copy before it (%s)',
   async query => {
     const server = await testDatabase()
-    const { searchParams, hostname, port, username, password, pathname } = new URL(server.url)
-    const directory = searchParams.get('host')
-    const target =
-      directory === null ? { host: hostname, port: Number(port) } : { path: `${directory}/.s.PGSQL.5432` }
     const copy = await listenerFor(socket => socket.once('data', () => socket.write(COPY)))
-    const primary = await listenerFor(socket => {
-      const onward = connectTo(target).on('error', () => undefined)
-      socket.pipe(onward).pipe(socket)
-    })
-    const user = password === '' ? username : `${username}:${password}`
-    const pool = connect(`postgres://${user}@${copy.host},${primary.host}${pathname}?${query}`, { max: 1 })
+    const primary = await frontOf(server)
+    const pool = connect(`${primary.addressOver(`${copy.host},${primary.host}`)}?${query}`, { max: 1 })
     const [row] = await pool.sql`select pg_is_in_recovery() as "isCopy"`
     expect(row).toEqual({ isCopy: false })
     await pool.close()
@@ -307,3 +344,30 @@ test.each(['', 'target_session_attrs=read-write'])(
     await server.close()
   },
 )
+
+/** What patches/ changes in postgres.js 3.4.9: it began where it had left off, at the copy, and so waited before the first. */
+test('of several hosts each connection begins at the first', async () => {
+  const server = await testDatabase()
+  let askedCopy = 0
+  const copy = await listenerFor(socket => {
+    askedCopy += 1
+    socket.once('data', () => socket.write(COPY))
+  })
+  const primary = await frontOf(server)
+  let closed = Promise.withResolvers<void>()
+  const pool = connect(primary.addressOver(`${primary.host},${copy.host}`), {
+    max: 1,
+    onClose: () => closed.resolve(),
+  })
+  for (let connections = 0; connections < 3; connections += 1) {
+    closed = Promise.withResolvers<void>()
+    expect(await pool.sql`select 1 as one`).toMatchObject([{ one: 1 }])
+    primary.cut()
+    await closed.promise
+  }
+  expect(askedCopy).toBe(0)
+  await pool.close()
+  copy.close()
+  primary.close()
+  await server.close()
+})
