@@ -82,7 +82,8 @@ function plausible(retryAfterMs = 0): number | undefined {
 function isAboutModel({ status, code, message, param }: Complaint): boolean {
   if (status === 400) return (code === 'model_not_found' && param === 'model') || MODEL_UNKNOWN.test(message)
   if (status !== 403 && status !== 404) return false
-  if (code === 'model_not_found') return param === undefined || param === 'model'
+  // A 403 that is about nothing else would be about the key.
+  if (code === 'model_not_found') return status === 403 || !param || param === 'model'
   if (status === 404) return MODEL_GONE.test(message)
   return MODEL_FORBIDDEN.some(pattern => pattern.test(message))
 }
@@ -90,9 +91,9 @@ function isAboutModel({ status, code, message, param }: Complaint): boolean {
 /** The 400 of xAI and of Mistral, which could be about anything else. */
 const MODEL_UNKNOWN = /^(?:model not found|invalid model): \S+$/i
 
-/** How a 404 about a model begins: further on it may repeat what the caller wrote, as the id of a file. */
+/** How a 404 about a model begins, behind the names that libraries give errors: further on it may repeat what the caller wrote, as the id of a file. */
 const MODEL_GONE =
-  /^(?:model: \S+$|(?:(?:the|this|requested|specified|publisher) )*models?\b\S*(?: \S+)?(?: \w+){0,2} (?:not (?:found|exist|available|supported|enabled)|no access)\b)/i
+  /^(?:[\w.]*(?:Error|Exception)(?:: | - ))*(?:model: \S+$|(?:(?:the|this|requested|specified|publisher) )*models?\b\S*(?: or endpoint)?(?: \S+)?(?: \w+){0,2} (?:not (?:found|exist|available|supported|enabled)|no access)\b)/i
 
 /** Anywhere in a 403, which would else be about the key, and close it for every model. */
 const MODEL_FORBIDDEN = [

@@ -127,6 +127,8 @@ describe('what of a channel a complaint is about', () => {
     ['vLLM', 404, 'NotFoundError', 'The model `x` does not exist.'],
     ['Ollama', 404, undefined, 'model "x" not found, try pulling it first'],
     ['Fireworks', 404, undefined, 'Model not found, inaccessible, and/or not deployed'],
+    ['Volcengine', 404, 'InvalidEndpointOrModel.NotFound', 'The model or endpoint doubao-9 does not exist'],
+    ['LiteLLM', 404, '404', 'litellm.NotFoundError: OpenAIException - The model `x` does not exist'],
     ['a follower', 404, undefined, 'Model x-large not found'],
     ['a follower', 404, undefined, 'The requested model x is currently not available'],
   ])('%s, %i, %p, %p: one model with this key; another channel may have it', (_, status, code, message) => {
@@ -148,6 +150,22 @@ describe('what of a channel a complaint is about', () => {
     const error = judge({ ...complaint, status, message })
     expect(error.blames).toBeUndefined()
     expect(error.retry).toBe(status === 403 ? 'next-channel' : 'never')
+  })
+
+  test('a relay whose complaints always have a param, if an empty one, means the model as well', () => {
+    const missing = { ...complaint, status: 404, code: 'model_not_found', param: '', message: 'no' }
+    expect(judge(missing)).toMatchObject({ blames: 'model', retry: 'next-channel' })
+  })
+
+  test('a 403 about a model that the caller named elsewhere closes that one for the key, and not the key', () => {
+    const named = {
+      ...complaint,
+      status: 403,
+      code: 'model_not_found',
+      param: 'tools[0].model',
+      message: 'no',
+    }
+    expect(judge(named)).toMatchObject({ blames: 'model', retry: 'next-channel' })
   })
 
   test("OpenAI's 400 or 404 is about the model that was asked; one that the caller named elsewhere is theirs", () => {
