@@ -324,7 +324,8 @@ export class Outlet {
   #conclude(pipeline: Pipeline, cause: unknown): void {
     if (pipeline.meter.error !== undefined) return
     if (cause instanceof GatewayError) pipeline.fail(cause, this.#emit)
-    else this.#guard(pipeline, cause !== undefined)
+    // An answer that has come to its end, whose connection we closed, is not broken.
+    else this.#guard(pipeline, cause !== undefined && this.#attempt?.signal.aborted !== true)
   }
 
   /** A pipeline must not throw at its end; if it does, the caller still gets an error and not a clean end. */
