@@ -17,7 +17,7 @@ import {
 } from './answer.ts'
 import { Arrears } from './arrears.ts'
 import { BlockList } from './block-list.ts'
-import { OpenLeases } from './open-leases.ts'
+import { type Correction, OpenLeases } from './open-leases.ts'
 import {
   corrections,
   correctionUs,
@@ -168,7 +168,7 @@ export class Limiter {
       limits.push(...limitStates(slot, result, 1))
       if (!result.allowed) {
         // All or none over two slots: the second one's refusal undoes the first.
-        if (taken.length > 0) await this.#leases.releaseInRedis({ ...plan, slots: taken }, corrections)
+        if (taken.length > 0) await this.#giveBack({ ...plan, slots: taken }, corrections, !shared.isAway)
         return this.#blocked(slot, result, refusal(slot, result, limits, false))
       }
       taken.push(slot)
@@ -244,9 +244,14 @@ export class Limiter {
       this.#blocks.forget(deltas.map(({ key }) => key))
       return deltas
     }
-    if (countedBy === 'redis' && !shared.isAway) return this.#leases.releaseInRedis(plan, correction)
-    // Redis did not count it, or cannot be told now: what it took there, it is told with the arrears.
-    if (countedBy !== 'nobody') for (const slot of plan.slots) this.#arrears.add(slot, correction(slot))
+    if (countedBy === 'nobody') return this.#leases.releaseInRedis(plan)
+    return this.#giveBack(plan, correction, countedBy === 'redis' && !shared.isAway)
+  }
+
+  /** Tells Redis what a plan gives back: now, or with the arrears where Redis did not count it or is away. */
+  #giveBack(plan: Plan, correction: Correction, isNow: boolean): Promise<void> {
+    if (isNow) return this.#leases.releaseInRedis(plan, correction)
+    for (const slot of plan.slots) this.#arrears.add(slot, correction(slot))
     return this.#leases.releaseInRedis(plan)
   }
 

@@ -10,7 +10,7 @@ import { markerKey, type Plan, type Slot } from './plan.ts'
 const LEASE_TTL_MS = LEASE_TTL_US / 1_000
 
 /** How far a slot's buckets move when it is over. */
-type Correction = (slot: Slot) => readonly Delta[]
+export type Correction = (slot: Slot) => readonly Delta[]
 
 const NONE: Correction = () => []
 

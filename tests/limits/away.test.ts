@@ -231,6 +231,32 @@ describe('while Redis is away', () => {
     expect(told).toEqual([['rl:{a1}:tpm', -600_000, 60_000_000]])
   })
 
+  test('what a request took that is refused after Redis went away is given back there once it is back', async () => {
+    const { limiter, redis, clock, settle } = await rig()
+    const told: unknown[][] = []
+    const answer = redis.answer.bind(redis)
+    redis.answer = step => {
+      if (step.operation === 'catch_up') told.push([...step.keys.slice(1), ...step.words.slice(1)])
+      return answer(step)
+    }
+    const run = redis.run.bind(redis)
+    const refusal = Promise.withResolvers<unknown>()
+    let runs = 0
+    // The first slot is taken, the model's is refused later.
+    redis.run = (...call) => (++runs === 2 ? refusal.promise : run(...call))
+    const account = { tokens: 100, accountLimits: { tokensPerMinute: 6_000 } }
+    const asked = limiter.take(ask({ ...account, modelLimits: { requestsPerMinute: 1 } }))
+    await settle()
+    redis.behaviour = 'silent'
+    await limiter.take(ask({ account: 99 }))
+    refusal.resolve([0, 1, 1_000_000, 0, 0])
+    refused(await asked)
+    redis.behaviour = 'works'
+    clock.advance(250)
+    await settle()
+    expect(told).toEqual([['rl:{a1}:tpm', -1_000_000, 60_000_000]])
+  })
+
   test('`closed` lets nobody in, and says that it is not the caller', async () => {
     const { limiter } = await away('closed')
     expect(await limiter.take(ask(HUNDRED))).toMatchObject({
