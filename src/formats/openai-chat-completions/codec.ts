@@ -87,9 +87,9 @@ export const openaiChatCompletions: Codec = {
     vendorTraits(vendor).isOpenai && modelTraits(model).takesCustomTools,
   toolNames: { pattern: /^[a-zA-Z0-9_-]{1,64}$/, maxLength: 64 },
   takesUrl: ({ kind }, _url, target) => {
-    if (kind !== 'document') return kind === 'image' || kind === 'video'
     const { isOpenrouter, isMistral } = vendorTraits(target.vendor)
-    return isOpenrouter || isMistral
+    if (kind === 'audio') return isMistral
+    return kind !== 'document' || isOpenrouter || isMistral
   },
   tokenCount: undefined,
   passthrough,

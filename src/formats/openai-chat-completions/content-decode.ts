@@ -77,29 +77,38 @@ export function imagePart(part: JsonObject | undefined): MediaPart | undefined {
   return mediaPart({ kind: 'image', ...locateMedia(url), detail })
 }
 
-/** An object at OpenAI; at Mistral the data alone, which then has to say what it is. */
+/** An object at OpenAI; at Mistral the data or the address alone, which then has to say what it is. */
 function decodeAudio(part: JsonObject, path: string): MediaPart {
   const audio = asObject(part['input_audio'])
   const bare = asString(part['input_audio'])
   const data = bare ?? asString(audio?.['data'])
   if (data === undefined) throw invalidRequest(`${path}.input_audio`, 'required')
-  const format = asString(audio?.['format']) ?? (bare === undefined || isRiff(bare) ? 'wav' : 'mp3')
-  const located = locateMedia(data)
+  const { mediaType, source } = locateMedia(data)
+  const isBare64 = source.type === 'url' && !isAddress(data)
+  const format = asString(audio?.['format']) ?? (isBare64 ? soundFormat(data, bare) : undefined)
   return mediaPart({
     kind: 'audio',
-    mediaType: located.mediaType ?? (format === 'mp3' ? 'audio/mpeg' : `audio/${format}`),
-    source: located.source.type === 'base64' || isAddress(bare) ? located.source : { type: 'base64', data },
+    mediaType: mediaType ?? (format === 'mp3' ? 'audio/mpeg' : format && `audio/${format}`),
+    source: isBare64 ? { type: 'base64', data } : source,
     cache: cacheMark(part),
   })
 }
 
-function isAddress(text: string | undefined): boolean {
-  return text !== undefined && /^https?:\/\//i.test(text)
+function isAddress(text: string): boolean {
+  return /^https?:\/\//i.test(text)
 }
 
-/** How a WAV file begins, in base64. */
-function isRiff(base64: string): boolean {
-  return base64.startsWith('UklGR')
+/** How sound begins in base64, of what is no MP3. */
+const SOUNDS: readonly (readonly [string, string])[] = [
+  ['UklGR', 'wav'],
+  ['T2dnUw', 'ogg'],
+  ['ZkxhQ', 'flac'],
+]
+
+/** The format of sound that says none: OpenAI's is WAV then, Mistral's whatever its bytes are. */
+function soundFormat(base64: string, bare: string | undefined): string {
+  if (bare === undefined) return 'wav'
+  return SOUNDS.find(([start]) => base64.startsWith(start))?.[1] ?? 'mp3'
 }
 
 /** Mistral's. */

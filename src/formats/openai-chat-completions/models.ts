@@ -31,7 +31,7 @@ function traitsOf(model: string): ModelTraits {
   const name = bareModelName(model)
   const { reasons, efforts, cacheBreakpoints } = openaiModel(model)
   return {
-    isNewer: reasons === true || /^gpt-(?:[5-9]|(?!35)\d\d)/.test(name),
+    isNewer: reasons === true || /^gpt-(?:[5-9]|(?!35|4[15])\d\d)/.test(name),
     refuses: new Set([
       ...(reasons === true ? REASONING_REFUSES : []),
       ...(/^o\d/.test(name) ? O_SERIES_REFUSES : []),

@@ -25,15 +25,16 @@ const FAMILIES: readonly (readonly [RegExp, OpenaiModel])[] = [
   // The open ones, whoever serves them.
   [/^gpt-oss/, { ...UNKNOWN, efforts: THREE }],
   [/^gpt-[\d.]+-chat/, CHATS],
-  // Azure writes gpt-35 for gpt-3.5.
-  [/^(gpt-[34](?!\d)|gpt-35|chatgpt)/, CHATS],
+  // Azure's deployments have no point in their names: gpt-35 is gpt-3.5.
+  [/^(gpt-[34](?!\d)|gpt-(35|4[15])(?!\d)|chatgpt)/, CHATS],
   [/^o\d/, { ...REASONS, efforts: THREE }],
   [/^codex-mini/, { ...REASONS, efforts: THREE }],
   [/^gpt-5-pro/, { ...REASONS, efforts: ['high'] }],
   [/^gpt-5\.[1-5]-pro/, { ...REASONS, efforts: ['medium', 'high', 'xhigh'] }],
   [/^gpt-5(\.1)?-codex(?!-max)/, { ...REASONS, efforts: THREE }],
   [/^gpt-5(?!\.)/, { ...REASONS, efforts: ['minimal', ...THREE] }],
-  [/^gpt-5\.1(?!-codex-max)(?!\d)/, { ...REASONS, efforts: ['none', ...THREE] }],
+  [/^gpt-5\.(1-codex-max|2-codex)/, { ...REASONS, efforts: [...THREE, 'xhigh'] }],
+  [/^gpt-5\.1(?!\d)/, { ...REASONS, efforts: ['none', ...THREE] }],
   [/^gpt-5\.[1-5](?!\d)/, { ...REASONS, efforts: ['none', ...THREE, 'xhigh'] }],
   [/^gpt-5\./, { ...REASONS, efforts: ['none', ...THREE, 'xhigh', 'max'], cacheBreakpoints: true }],
   [/^gpt-6(?![\d.]|-astra)/, { ...REASONS, cacheBreakpoints: true }],

@@ -443,8 +443,16 @@ describe('messages', () => {
       { kind: 'audio', mediaType: 'audio/wav', source: { type: 'base64', data: 'UklGRg==' } },
     ],
     [
-      { type: 'input_audio', input_audio: 'https://e.com/a.mp3' },
-      { kind: 'audio', source: { type: 'url', url: 'https://e.com/a.mp3' } },
+      { type: 'input_audio', input_audio: 'T2dnUwAC' },
+      { kind: 'audio', mediaType: 'audio/ogg', source: { type: 'base64', data: 'T2dnUwAC' } },
+    ],
+    [
+      { type: 'input_audio', input_audio: 'https://e.com/a.wav' },
+      { kind: 'audio', mediaType: undefined, source: { type: 'url', url: 'https://e.com/a.wav' } },
+    ],
+    [
+      { type: 'input_audio', input_audio: { data: 'https://e.com/a', format: 'mp3' } },
+      { kind: 'audio', mediaType: 'audio/mpeg', source: { type: 'url', url: 'https://e.com/a' } },
     ],
     [
       { type: 'document_url', document_url: 'https://e.com/a.pdf', document_name: 'a.pdf' },

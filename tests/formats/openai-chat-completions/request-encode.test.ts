@@ -60,6 +60,7 @@ describe('by the name of the model', () => {
     ['openai/gpt-6.1-sol', { max_completion_tokens: 9 }],
     ['o3', { max_completion_tokens: 9 }],
     ['gpt-35-turbo', { max_tokens: 9 }],
+    ['gpt-41-mini', { max_tokens: 9 }],
   ])('%s takes its limit as %j', (model, expected) => {
     const { body } = encode(requestOf({ max_tokens: 9 }), model)
     const { max_tokens, max_completion_tokens } = body
@@ -135,6 +136,9 @@ describe('by the name of the model', () => {
     ['gpt-5.1', 'minimal', 'none'],
     ['gpt-5.1-codex', 'minimal', 'low'],
     ['gpt-5.1-codex-max', 'xhigh', 'xhigh'],
+    ['gpt-5.1-codex-max', 'none', 'low'],
+    ['gpt-5.2-codex', 'none', 'low'],
+    ['gpt-5.3-codex', 'none', 'none'],
     ['gpt-5.4', 'xhigh', 'xhigh'],
     ['gpt-5.4', 'max', 'xhigh'],
     ['gpt-5-pro', 'low', 'high'],
@@ -587,6 +591,10 @@ describe('parts', () => {
       { type: 'document_url', document_url: 'https://e.com/a.pdf' },
     ],
     [media({ kind: 'audio', mediaType: 'audio/mpeg' }), { type: 'input_audio', input_audio: 'AQ==' }],
+    [
+      media({ kind: 'audio', source: { type: 'url', url: 'https://e.com/a.mp3' } }),
+      { type: 'input_audio', input_audio: 'https://e.com/a.mp3' },
+    ],
   ])('%#: at Mistral %j', (part, expected) => {
     expect(messagesOf([user('q', part)], 'api.mistral.ai')).toEqual([
       { role: 'user', content: [{ type: 'text', text: 'q' }, expected] },

@@ -139,11 +139,14 @@ const AUDIO_FORMATS: ReadonlyMap<string, string> = new Map([
 ])
 
 function encodeAudio(part: MediaPart, rules: TargetRules): JsonObject {
-  if (part.source.type !== 'base64') throw unsayableMedia(part, 'has audio that is not given in base64')
-  if (rules.vendor.isMistral) return { type: 'input_audio', input_audio: part.source.data }
+  const { source } = part
+  // https://docs.mistral.ai/capabilities/audio: its data or its address alone
+  if (rules.vendor.isMistral && source.type === 'url') return { type: 'input_audio', input_audio: source.url }
+  if (source.type !== 'base64') throw unsayableMedia(part, 'has audio that is not given in base64')
+  if (rules.vendor.isMistral) return { type: 'input_audio', input_audio: source.data }
   const [subtype = 'wav'] = (part.mediaType ?? 'audio/wav').replace(/^audio\//, '').split(';')
   return {
     type: 'input_audio',
-    input_audio: { data: part.source.data, format: AUDIO_FORMATS.get(subtype) ?? subtype },
+    input_audio: { data: source.data, format: AUDIO_FORMATS.get(subtype) ?? subtype },
   }
 }
