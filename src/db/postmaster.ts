@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process'
-import { closeSync, openSync, readFileSync, statSync, truncateSync, writeFileSync } from 'node:fs'
+import { closeSync, ftruncateSync, openSync, readFileSync, statSync, truncateSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import { codeOf } from '@/errors/code.ts'
 import { Refusal } from '@/errors/refusal.ts'
@@ -137,7 +137,17 @@ function correctStaleFiles(directory: string): void {
     const pid = readPidFile(directory, name)?.pid
     if (pid === undefined || isServerOf(pid, directory)) continue
     const path = join(directory, name)
-    writeFileSync(path, readFileSync(path, 'utf8').replace(/^\d+/, String(process.pid)))
+    overwrite(path, readFileSync(path, 'utf8').replace(/^\d+/, String(process.pid)))
+  }
+}
+
+/** Never empties the file, which Postgres would refuse to start over, and leaves it its owner. */
+function overwrite(path: string, text: string): void {
+  const fd = openSync(path, 'r+')
+  try {
+    ftruncateSync(fd, writeSync(fd, text, 0))
+  } finally {
+    closeSync(fd)
   }
 }
 

@@ -61,7 +61,7 @@ export function createMetrics(options: { processMetrics: boolean } = { processMe
     }),
     wastedNano: new Counter({
       name: 'tollgate_wasted_nano_total',
-      help: 'What the prompts of those calls come to at most by the prices of the callers, in billionths of the currency; nobody is charged that.',
+      help: 'What those calls come to at most without output tokens, by the prices of the callers, in billionths of the currency; nobody is charged that.',
       registers,
     }),
     charges: tallyCounter({
