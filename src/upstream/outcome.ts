@@ -16,8 +16,8 @@ interface Complaint {
   details?: Readonly<Record<string, unknown>> | undefined
 }
 
-/** Statuses that are about the caller's own request and go back as they are. */
-const ABOUT_THE_REQUEST = new Set([400, 404, 405, 406, 409, 410, 413, 414, 415, 416, 422, 431, 451])
+/** Statuses that are about the caller's own request and go back as they are; a 403 where it does not refuse our credentials. */
+const ABOUT_THE_REQUEST = new Set([400, 403, 404, 405, 406, 409, 410, 413, 414, 415, 416, 422, 431, 451])
 
 /** No quota comes back later than in a day. Clients do as they are told, so a vendor's slip is not passed on. */
 const MAX_RETRY_AFTER_MS = 24 * 60 * 60 * 1000
@@ -30,7 +30,7 @@ export function judge(complaint: Complaint): GatewayError {
   const { status, message } = complaint
   const blames = isAboutModel(complaint) ? 'model' : undefined
   const retryAfterMs = plausible(complaint.retryAfterMs)
-  if (status === 401 || status === 402 || status === 403 || isBadKey(complaint)) {
+  if (refusesCredentials(complaint)) {
     return new GatewayError(
       'upstream_auth',
       `The upstream refused the gateway's own credentials (status ${status}): ${message}`,
@@ -70,6 +70,13 @@ export function judge(complaint: Complaint): GatewayError {
   })
 }
 
+/** A 403 does, but for one about a model that the caller named elsewhere than in `model`, as in a tool. */
+function refusesCredentials(complaint: Complaint): boolean {
+  const { status, code } = complaint
+  if (status === 403) return code !== 'model_not_found' || isAboutModel(complaint)
+  return status === 401 || status === 402 || isBadKey(complaint)
+}
+
 /** A time that has passed, or is no wait at all, says no more than none. */
 function plausible(retryAfterMs = 0): number | undefined {
   return retryAfterMs > 0 ? Math.min(retryAfterMs, MAX_RETRY_AFTER_MS) : undefined
@@ -82,8 +89,7 @@ function plausible(retryAfterMs = 0): number | undefined {
 function isAboutModel({ status, code, message, param }: Complaint): boolean {
   if (status === 400) return (code === 'model_not_found' && param === 'model') || MODEL_UNKNOWN.test(message)
   if (status !== 403 && status !== 404) return false
-  // A 403 that is about nothing else would be about the key.
-  if (code === 'model_not_found') return status === 403 || !param || param === 'model'
+  if (code === 'model_not_found') return !param || param === 'model'
   if (status === 404) return MODEL_GONE.test(message)
   return MODEL_FORBIDDEN.some(pattern => pattern.test(message))
 }

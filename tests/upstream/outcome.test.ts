@@ -157,23 +157,13 @@ describe('what of a channel a complaint is about', () => {
     expect(judge(missing)).toMatchObject({ blames: 'model', retry: 'next-channel' })
   })
 
-  test('a 403 about a model that the caller named elsewhere closes that one for the key, and not the key', () => {
-    const named = {
-      ...complaint,
-      status: 403,
-      code: 'model_not_found',
-      param: 'tools[0].model',
-      message: 'no',
-    }
-    expect(judge(named)).toMatchObject({ blames: 'model', retry: 'next-channel' })
-  })
-
-  test("OpenAI's 400 or 404 is about the model that was asked; one that the caller named elsewhere is theirs", () => {
+  test("OpenAI's 400, 403 or 404 is about the model that was asked; one that the caller named elsewhere is theirs", () => {
     const message = "The requested model 'x' does not exist."
     const missing = { ...complaint, status: 400, code: 'model_not_found', message }
     expect(judge({ ...missing, param: 'model' })).toMatchObject({ blames: 'model', retry: 'next-channel' })
     for (const [status, param] of [
       [400, 'tools[0].model'],
+      [403, 'tools[0].model'],
       [404, 'tools[0].model'],
       [400, undefined],
     ] as const) {
