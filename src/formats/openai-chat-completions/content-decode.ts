@@ -1,6 +1,6 @@
 import { invalidRequest } from '@/formats/invalid.ts'
 import { locateMedia, parseDataUri } from '@/formats/media/data-uri.ts'
-import { mediaTypeOfFile } from '@/formats/media/media-type.ts'
+import { mediaTypeOfFile, mediaTypeOfName } from '@/formats/media/media-type.ts'
 import {
   type CacheMark,
   IMAGE_DETAILS,
@@ -84,12 +84,13 @@ function decodeAudio(part: JsonObject, path: string): MediaPart {
   const data = bare ?? asString(audio?.['data'])
   if (data === undefined) throw invalidRequest(`${path}.input_audio`, 'required')
   const { mediaType, source } = locateMedia(data)
-  const isBare64 = source.type === 'url' && !isAddress(data)
-  const format = asString(audio?.['format']) ?? (isBare64 ? soundFormat(data, bare) : undefined)
+  const isBase64 = source.type === 'url' && !isAddress(data)
+  const format = asNonEmpty(audio?.['format'])
+  const shown = isBase64 ? typeOfSound(data, bare === undefined ? 'audio/wav' : MP3) : typeOfSoundAt(data)
   return mediaPart({
     kind: 'audio',
-    mediaType: mediaType ?? (format === 'mp3' ? 'audio/mpeg' : format && `audio/${format}`),
-    source: isBare64 ? { type: 'base64', data } : source,
+    mediaType: mediaType ?? (format === undefined ? shown : format === 'mp3' ? MP3 : `audio/${format}`),
+    source: isBase64 ? { type: 'base64', data } : source,
     cache: cacheMark(part),
   })
 }
@@ -98,17 +99,22 @@ function isAddress(text: string): boolean {
   return /^https?:\/\//i.test(text)
 }
 
-/** How sound begins in base64, of what is no MP3. */
+const MP3 = 'audio/mpeg'
+
+/** How sound of other types begins, in base64. */
 const SOUNDS: readonly (readonly [string, string])[] = [
-  ['UklGR', 'wav'],
-  ['T2dnUw', 'ogg'],
-  ['ZkxhQ', 'flac'],
+  ['UklGR', 'audio/wav'],
+  ['T2dnUw', 'audio/ogg'],
+  ['ZkxhQ', 'audio/flac'],
 ]
 
-/** The format of sound that says none: OpenAI's is WAV then, Mistral's whatever its bytes are. */
-function soundFormat(base64: string, bare: string | undefined): string {
-  if (bare === undefined) return 'wav'
-  return SOUNDS.find(([start]) => base64.startsWith(start))?.[1] ?? 'mp3'
+function typeOfSound(base64: string, otherwise: string): string {
+  return SOUNDS.find(([start]) => base64.startsWith(start))?.[1] ?? otherwise
+}
+
+function typeOfSoundAt(url: string): string {
+  const type = mediaTypeOfName(url)
+  return type?.startsWith('audio/') ? type : MP3
 }
 
 /** Mistral's. */

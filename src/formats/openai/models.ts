@@ -25,7 +25,7 @@ const FAMILIES: readonly (readonly [RegExp, OpenaiModel])[] = [
   // The open ones, whoever serves them.
   [/^gpt-oss/, { ...UNKNOWN, efforts: THREE }],
   [/^gpt-[\d.]+-chat/, CHATS],
-  // Azure's deployments have no point in their names: gpt-35 is gpt-3.5.
+  // Names of Azure's deployments may lack their point: gpt-35 is gpt-3.5.
   [/^(gpt-[34](?!\d)|gpt-(35|4[15])(?!\d)|chatgpt)/, CHATS],
   [/^o\d/, { ...REASONS, efforts: THREE }],
   [/^codex-mini/, { ...REASONS, efforts: THREE }],
@@ -33,7 +33,7 @@ const FAMILIES: readonly (readonly [RegExp, OpenaiModel])[] = [
   [/^gpt-5\.[1-5]-pro/, { ...REASONS, efforts: ['medium', 'high', 'xhigh'] }],
   [/^gpt-5(\.1)?-codex(?!-max)/, { ...REASONS, efforts: THREE }],
   [/^gpt-5(?!\.)/, { ...REASONS, efforts: ['minimal', ...THREE] }],
-  [/^gpt-5\.(1-codex-max|2-codex)/, { ...REASONS, efforts: [...THREE, 'xhigh'] }],
+  [/^gpt-5\.(1-codex-max|[2-5]-codex)/, { ...REASONS, efforts: [...THREE, 'xhigh'] }],
   [/^gpt-5\.1(?!\d)/, { ...REASONS, efforts: ['none', ...THREE] }],
   [/^gpt-5\.[1-5](?!\d)/, { ...REASONS, efforts: ['none', ...THREE, 'xhigh'] }],
   [/^gpt-5\./, { ...REASONS, efforts: ['none', ...THREE, 'xhigh', 'max'], cacheBreakpoints: true }],

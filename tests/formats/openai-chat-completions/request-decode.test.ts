@@ -448,7 +448,11 @@ describe('messages', () => {
     ],
     [
       { type: 'input_audio', input_audio: 'https://e.com/a.wav' },
-      { kind: 'audio', mediaType: undefined, source: { type: 'url', url: 'https://e.com/a.wav' } },
+      { kind: 'audio', mediaType: 'audio/wav', source: { type: 'url', url: 'https://e.com/a.wav' } },
+    ],
+    [
+      { type: 'input_audio', input_audio: 'https://e.com/a' },
+      { kind: 'audio', mediaType: 'audio/mpeg', source: { type: 'url', url: 'https://e.com/a' } },
     ],
     [
       { type: 'input_audio', input_audio: { data: 'https://e.com/a', format: 'mp3' } },

@@ -138,7 +138,7 @@ describe('by the name of the model', () => {
     ['gpt-5.1-codex-max', 'xhigh', 'xhigh'],
     ['gpt-5.1-codex-max', 'none', 'low'],
     ['gpt-5.2-codex', 'none', 'low'],
-    ['gpt-5.3-codex', 'none', 'none'],
+    ['gpt-5.3-codex', 'none', 'low'],
     ['gpt-5.4', 'xhigh', 'xhigh'],
     ['gpt-5.4', 'max', 'xhigh'],
     ['gpt-5-pro', 'low', 'high'],
