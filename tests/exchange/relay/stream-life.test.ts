@@ -3,7 +3,13 @@ import { scriptedGateway } from '#tests/support/gateway/scripted-gateway.ts'
 import { least } from '#tests/support/least.ts'
 import { manualClock } from '#tests/support/manual-clock.ts'
 import { eventStream, fedStream, until } from '#tests/support/upstreams/upstream.ts'
+import { HubPipeline } from '@/exchange/relay/hub-pipeline.ts'
+import { PassthroughPipeline } from '@/exchange/relay/passthrough-pipeline.ts'
 import { CODECS } from '@/formats/registry.ts'
+
+const reads = [HubPipeline, PassthroughPipeline].map(({ prototype }) => spyOn(prototype, 'push'))
+/** How many reads of upstreams' answers the gateway has taken. */
+const taken = () => reads.reduce((sum, { mock }) => sum + mock.calls.length, 0)
 
 const clock = manualClock()
 const { gateway, upstream } = await scriptedGateway({ clock })
@@ -362,11 +368,14 @@ describe('an upstream that goes on behind the end of its answer', () => {
       const stream = reading(await open(asked, undefined, `${made}/echo`))
       await stream.until('one')
       const aborted = upstream.aborted
+      let heard = taken()
       fed.write(ENDS[made])
       const ended = stream.toEnd()
-      while (Bun.peek.status(ended) === 'pending') {
-        if (upstream.aborted === aborted) fed.write(NOISE[made])
-        for (let turns = 0; turns < 20; turns += 1) await new Promise(resolve => setImmediate(resolve))
+      await until(() => taken() > heard)
+      while (upstream.aborted === aborted && Bun.peek.status(ended) === 'pending') {
+        heard = taken()
+        fed.write(NOISE[made])
+        await until(() => taken() > heard || upstream.aborted > aborted)
         clock.advance(250)
       }
       expect(await ended).toBe('clean')
@@ -447,8 +456,9 @@ describe('an upstream of which two choices were asked for, and one has come to i
       const { fed, stream } = await openBoth(caller)
       const aborted = upstream.aborted
       for (let waited = 0; waited < 300_000; waited += 10_000) {
+        const before = taken()
         fed.write(': working\n\n')
-        for (let turns = 0; turns < 20; turns += 1) await new Promise(resolve => setImmediate(resolve))
+        await until(() => taken() > before)
         clock.advance(10_000)
       }
       expect(upstream.aborted).toBe(aborted)
