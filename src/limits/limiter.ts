@@ -105,13 +105,7 @@ export class Limiter {
     if (shared.isBusy) return this.#takeShare(plan)
     const blocked = this.#blocks.find(plan)
     if (blocked !== undefined) return blocked
-    return this.#takeFromRedis(shared, plan).catch(error => {
-      // Redis carries out a command that timed out here once it goes on, so it is not told of it as arrears as well.
-      const answer = this.#takeWithoutRedis(plan, !(error instanceof RedisTimeout))
-      // Redis may have let it in, and only its answer was lost.
-      if (!answer.allowed) void this.#leases.releaseInRedis(plan)
-      return answer
-    })
+    return this.#takeFromRedis(shared, plan)
   }
 
   /**
@@ -159,27 +153,48 @@ export class Limiter {
     })
   }
 
+  /** All or none over two slots: what the first gave is given back where the second refuses or fails. */
   async #takeFromRedis(shared: GuardedBuckets, plan: Plan): Promise<LimitAnswer> {
     const limits: LimitState[] = []
-    const taken: Slot[] = []
+    const taken: Taken[] = []
     for (const slot of plan.slots) {
-      const result = await shared.buckets.take(slot)
-      this.#mirror(slot, result)
+      let result: TakeResult
+      try {
+        result = await shared.buckets.take(slot)
+      } catch (error) {
+        return this.#takeAfterFailure(plan, taken, slot, error)
+      }
       limits.push(...limitStates(slot, result, 1))
       if (!result.allowed) {
-        // All or none over two slots: the second one's refusal undoes the first.
-        if (taken.length > 0) await this.#giveBack({ ...plan, slots: taken }, corrections, !shared.isAway)
+        this.#mirror({ slot, result })
+        for (const one of taken) this.#mirror(one, true)
+        const slots = taken.map(({ slot }) => slot)
+        if (slots.length > 0) await this.#giveBack({ ...plan, slots }, corrections, !shared.isAway)
         return this.#blocked(slot, result, refusal(slot, result, limits, false))
       }
-      taken.push(slot)
+      taken.push({ slot, result })
     }
+    for (const one of taken) this.#mirror(one)
     return this.#grant(plan, 'redis', 1, limits, false)
   }
 
-  #takeWithoutRedis(plan: Plan, isUntold = true): LimitAnswer {
+  #takeAfterFailure(plan: Plan, taken: readonly Taken[], failed: Slot, error: unknown): LimitAnswer {
+    for (const one of taken) {
+      this.#mirror(one, true)
+      this.#arrears.add(one.slot, corrections(one.slot))
+    }
+    // Redis carries out a command that timed out here once it goes on, so it is not told of it as arrears as well.
+    const answer = this.#takeWithoutRedis(plan, error instanceof RedisTimeout ? failed : undefined)
+    // Redis may have let it in, and only its answer was lost.
+    if (!answer.allowed) void this.#leases.releaseInRedis(plan)
+    return answer
+  }
+
+  /** `told`: the slot that Redis was asked for and may have taken all the same. */
+  #takeWithoutRedis(plan: Plan, told?: Slot): LimitAnswer {
     switch (this.#mode()) {
       case 'share':
-        return this.#takeShare(plan, isUntold)
+        return this.#takeShare(plan, told)
       case 'open':
         return this.#grant(plan, 'nobody', 1, [], true)
       case 'closed':
@@ -187,9 +202,10 @@ export class Limiter {
     }
   }
 
-  #takeShare(plan: Plan, isUntold = true): LimitAnswer {
+  #takeShare(plan: Plan, told?: Slot): LimitAnswer {
     const answer = this.#takeHere(plan, Math.max(1, this.#options.processes?.() ?? 1))
-    if (answer.allowed && isUntold) for (const slot of plan.slots) this.#arrears.add(slot, debits(slot))
+    if (!answer.allowed) return answer
+    for (const slot of plan.slots) if (slot !== told) this.#arrears.add(slot, debits(slot))
     return answer
   }
 
@@ -214,10 +230,13 @@ export class Limiter {
     return { allowed: true, lease, limits, degraded }
   }
 
-  /** Keeps this process at the level of Redis for the moment when it is lost: nobody gets a fresh burst then. */
-  #mirror(slot: Slot, result: TakeResult): void {
-    for (const [index, { key }] of slot.buckets.entries()) {
-      this.#local.mirror(key, result.levelsUs[index] ?? 0)
+  /**
+   * Keeps this process at the level of Redis for the moment when it is lost: nobody gets a fresh burst then. Where it is
+   * given back, at the level without what was taken.
+   */
+  #mirror({ slot, result }: Taken, isGivenBack = false): void {
+    for (const [index, { key, costUs }] of slot.buckets.entries()) {
+      this.#local.mirror(key, (result.levelsUs[index] ?? 0) - (isGivenBack ? costUs : 0))
     }
   }
 
@@ -281,6 +300,12 @@ export class Limiter {
   #mode(): OnRedisDown {
     return this.#options.onRedisDown?.() ?? 'share'
   }
+}
+
+/** What Redis answered of a slot. */
+interface Taken {
+  readonly slot: Slot
+  readonly result: TakeResult
 }
 
 /** All that a plan takes from, in the order of its slots. */

@@ -257,6 +257,68 @@ describe('while Redis is away', () => {
     expect(told).toEqual([['rl:{a1}:tpm', -1_000_000, 60_000_000]])
   })
 
+  test.each([
+    // What Redis took and what is told of it afterwards is in all what was let in: 100 of the account, 1 of the model.
+    [
+      'fails, the request counts once',
+      'share',
+      'fails',
+      { 'rl:{a1}:tpm': 0, 'rl:{m:gpt-5.1}:rpm': 1_000_000 },
+    ],
+    ['times out, the request counts once', 'share', 'silent', { 'rl:{a1}:tpm': 0 }],
+    ['fails, what was let in uncounted is not counted', 'open', 'fails', { 'rl:{a1}:tpm': -1_000_000 }],
+    ['fails, what was refused is not counted', 'closed', 'fails', { 'rl:{a1}:tpm': -1_000_000 }],
+  ] as const)('where the second slot %s', async (_, mode, behaviour, expected) => {
+    const { limiter, redis, clock, settle } = await rig({ onRedisDown: () => mode })
+    const told: Record<string, unknown> = {}
+    const answer = redis.answer.bind(redis)
+    redis.answer = step => {
+      const [, ...keys] = step.keys
+      if (step.operation === 'catch_up')
+        for (const [index, key] of keys.entries()) told[key] = step.words[1 + index * 2]
+      if (step.operation === 'take') redis.behaviour = behaviour
+      return answer(step)
+    }
+    const account = { tokens: 100, accountLimits: { tokensPerMinute: 6_000 } }
+    await limiter.take(ask({ ...account, modelLimits: { requestsPerMinute: 60 } }))
+    redis.behaviour = 'works'
+    clock.advance(1_000)
+    await settle()
+    clock.advance(1_000)
+    await settle()
+    expect(told).toEqual(expected)
+  })
+
+  test('the model is told of what was let in where the slot before it timed out', async () => {
+    const { limiter, redis, clock, settle } = await rig()
+    redis.behaviour = 'silent'
+    granted(await limiter.take(ask({ ...HUNDRED, modelLimits: { requestsPerMinute: 60 } })))
+    redis.behaviour = 'works'
+    redis.calls.length = 0
+    clock.advance(1_000)
+    await settle()
+    expect(redis.calls.filter(call => call.startsWith('catch_up'))).toEqual([
+      expect.stringContaining('rl:{m:gpt-5.1}:rpm'),
+    ])
+  })
+
+  test('what the second slot refused, or failed, does not count against the share of the first', async () => {
+    for (const behaviour of ['refuses', 'fails'] as const) {
+      const { limiter, redis } = await rig({ onRedisDown: () => 'share' })
+      redis.levelUs = 30_000_000
+      redis.answer = ({ keys, words: [, buckets, costUs] }) => {
+        if (keys[0]?.includes('{m:') === true) return [0, 1, 1_000_000, 0, 0]
+        if (behaviour === 'fails') redis.behaviour = 'fails'
+        return [1, 0, 0, Number(costUs), ...keys.slice(Number(buckets)).map(() => 1)]
+      }
+      const large = { tokens: 1_500, accountLimits: { tokensPerMinute: 6_000 } }
+      const first = await limiter.take(ask({ ...large, modelLimits: { requestsPerMinute: 1 } }))
+      if (first.allowed) await limiter.refund(first.lease)
+      redis.behaviour = 'silent'
+      granted(await limiter.take(ask(large)))
+    }
+  })
+
   test('`closed` lets nobody in, and says that it is not the caller', async () => {
     const { limiter } = await away('closed')
     expect(await limiter.take(ask(HUNDRED))).toMatchObject({
