@@ -2,6 +2,7 @@ import { describe, expect, test } from 'bun:test'
 import { TARGETS, USUAL_HABITS } from '#tests/transcripts/conversion.ts'
 import { nameLosses } from '@/formats/lowering/caller-words.ts'
 import { lowerRequest } from '@/formats/lowering/lowering.ts'
+import { openaiTier } from '@/formats/openai/shared-fields.ts'
 import { CODECS } from '@/formats/registry.ts'
 import type { Format } from '@/generation/format.ts'
 import type { JsonObject } from '@/json/json.ts'
@@ -103,4 +104,13 @@ describe("who OpenAI's callers say the end user is", () => {
     expect([written['user'], losses]).toEqual(['person', ['user']])
     expect(Object.keys(written)).not.toContain('safety_identifier')
   })
+})
+
+test.each([
+  [undefined, {}],
+  ['default', { service_tier: 'default' }],
+  ['standard', { service_tier: 'default' }],
+  ['priority', { service_tier: 'priority' }],
+])("a tier %s is told in OpenAI's own words", (tier, told) => {
+  expect(openaiTier(tier)).toEqual(told)
 })
