@@ -66,6 +66,9 @@ const after = (name: string, answer: () => Response, alone: string): Failure => 
   isBilled: false,
 })
 
+/** Resolves when the caller of the call that is made has read some of an answer. */
+let output = Promise.withResolvers<void>()
+
 const late = (name: string, end: (fed: ReturnType<typeof fedStream>) => void, caller: string): Failure => ({
   stage: 'after output',
   name,
@@ -73,7 +76,7 @@ const late = (name: string, end: (fed: ReturnType<typeof fedStream>) => void, ca
     script: async () => {
       const fed = fedStream()
       fed.write(DELTA)
-      void afterAWhile(() => end(fed))
+      void output.promise.then(() => end(fed))
       return eventStream(fed.stream)
     },
   },
@@ -83,12 +86,6 @@ const late = (name: string, end: (fed: ReturnType<typeof fedStream>) => void, ca
   isBilled: true,
 })
 
-/** When what was written has reached the gateway. In small steps: a stall of the machine is as long as one of them. */
-async function afterAWhile(act: () => void): Promise<void> {
-  for (let step = 0; step < 10; step += 1) await Bun.sleep(2)
-  act()
-}
-
 const hanging = (text: string) => () => {
   const fed = fedStream()
   fed.write(text)
@@ -96,13 +93,13 @@ const hanging = (text: string) => () => {
 }
 
 /** What an upstream that breaks off sends, on a bare socket: a head, and `text` as a chunk that is not the last. */
-const broken = (text: string) => ({
+const broken = (text: string, arrived: () => Promise<void>) => ({
   raw: ({ socket }: RawRequest) => {
-    const chunk = text === '' ? '' : `${text.length.toString(16)}\r\n${text}\r\n`
+    const chunk = `${text.length.toString(16)}\r\n${text}\r\n`
     socket.write(
       `HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n${chunk}`,
     )
-    void afterAWhile(() => socket.destroy())
+    void arrived().then(() => socket.destroy())
   },
 })
 
@@ -131,11 +128,17 @@ export const FAILURES: readonly Failure[] = [
   after('an error as the first event', () => eventStream(ERROR), '502 upstream_error'),
   after('an error after an empty event', () => eventStream(ROLE + ERROR), '502 upstream_error'),
   after('a clean end without an answer', () => eventStream(ROLE), '502 upstream_error'),
-  { ...after('a broken connection', () => eventStream(''), '502 upstream_error'), upstream: broken(ROLE) },
+  {
+    ...after('a broken connection', () => eventStream(''), '502 upstream_error'),
+    upstream: broken(ROLE, () => Bun.sleep(20)),
+  },
   silent(after('silence', hanging(ROLE), '504 upstream_timeout')),
   late('an error event', fed => fed.write(ERROR), '200, then an error'),
   late('a clean end without the last event', fed => fed.close(), '200, then an error'),
-  { ...late('a broken connection', () => {}, '200, then an error'), upstream: broken(DELTA) },
+  {
+    ...late('a broken connection', () => {}, '200, then an error'),
+    upstream: broken(DELTA, () => output.promise),
+  },
   silent(late('silence', () => {}, '200, then an error')),
 ]
 
@@ -158,12 +161,16 @@ export async function startFailureRig(): Promise<FailureRig> {
   let round = 0
 
   /** New channels each time, so that no breaker remembers the row before. */
-  async function twoChannels(url: string, channels: 1 | 2, patienceMs: number): Promise<string> {
+  async function twoChannels(
+    url: string,
+    channels: 1 | 2,
+    { firstByteMs, idleMs }: { firstByteMs: number; idleMs: number },
+  ): Promise<string> {
     round += 1
     const routes = ['a', 'b'].slice(0, channels).map(name => `{ channel: ${name}-${round}, model: m }`)
     await gateway.apply(`
 channels:
-  - { name: a-${round}, format: openai-chat-completions, base_url: "${url}", api_keys: ["one-${round}"], priority: 0, timeouts: { first_byte_ms: ${patienceMs}, idle_ms: ${patienceMs} } }
+  - { name: a-${round}, format: openai-chat-completions, base_url: "${url}", api_keys: ["one-${round}"], priority: 0, timeouts: { first_byte_ms: ${firstByteMs}, idle_ms: ${idleMs} } }
   - { name: b-${round}, format: openai-chat-completions, base_url: "${second.url}", api_keys: ["two-${round}"], priority: 1 }
 models:
   - { id: pair-${round}, channels: [${routes.join(', ')}], prices: { input: 1, output: 2 } }
@@ -172,12 +179,16 @@ models:
   }
 
   return {
-    async observe({ upstream, isSilent }, channels) {
+    async observe({ stage, upstream, isSilent }, channels) {
       if ('script' in upstream) script = upstream.script
       if ('raw' in upstream) raw = upstream.raw
       const url = 'script' in upstream ? first.url : 'raw' in upstream ? bare.url : closed.url
       // A channel that answers is waited for however long it takes: no row but those of silence is about time.
-      const model = await twoChannels(url, channels, isSilent ? 300 : 60_000)
+      const model = await twoChannels(url, channels, {
+        firstByteMs: isSilent && stage !== 'after output' ? 300 : 60_000,
+        idleMs: isSilent ? 300 : 60_000,
+      })
+      output = Promise.withResolvers()
       const asked = () => [first.seen.length + bare.requests, second.seen.length] as const
       const [firstBefore, secondBefore] = asked()
       const caller = await call(gateway, model)
@@ -202,7 +213,11 @@ async function call(gateway: TestGateway, model: string): Promise<string> {
     '/v1/chat/completions',
     `{"model":"${model}","stream":true,"messages":[{"role":"user","content":"hi ${model}"}]}`,
   )
-  const text = await response.text()
+  let text = ''
+  for await (const chunk of response.body ?? []) {
+    text += Buffer.from(chunk).toString()
+    if (text.includes('one')) output.resolve()
+  }
   if (response.status !== 200) return `${response.status} ${/"code":"(\w+)"/.exec(text)?.[1]}`
   if (text.includes('"error"')) return text.includes('two') ? 'SPLICED' : '200, then an error'
   if (text.includes('one')) return text.includes('two') ? 'SPLICED' : 'half an answer as if it were whole'
