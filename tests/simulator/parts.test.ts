@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
+import { least } from '#tests/support/least.ts'
 import { asObject, type JsonObject, type JsonValue } from '@/json/json.ts'
 import { smallestInstance } from '@/simulator/script/instance.ts'
 import { checkSignature, signReasoning } from '@/simulator/script/signature.ts'
@@ -134,7 +135,7 @@ describe('steering', () => {
 })
 
 test('thousands of calls and their results are read one by one, whatever their order', async () => {
-  const ids = Array.from({ length: 60_000 }, (_, index) => `call_${index}`)
+  const ids = Array.from({ length: 30_000 }, (_, index) => `call_${index}`)
   const last = ids.toReversed()
   const requests = {
     '/v1/chat/completions': {
@@ -163,10 +164,12 @@ test('thousands of calls and their results are read one by one, whatever their o
     },
   }
   for (const [path, body] of Object.entries(requests)) {
-    const started = process.cpuUsage()
-    const response = await post(path, { model: 'echo', ...body })
-    const { user } = process.cpuUsage(started)
-    expect([path, response.status]).toEqual([path, 200])
-    expect(user / 1000).toBeLessThan(6_000)
+    const userMs = async () => {
+      const started = process.cpuUsage()
+      const response = await post(path, { model: 'echo', ...body })
+      expect([path, response.status]).toEqual([path, 200])
+      return process.cpuUsage(started).user / 1000
+    }
+    expect(await least(3_000, userMs)).toBeLessThan(3_000)
   }
 })
