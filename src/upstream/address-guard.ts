@@ -12,6 +12,7 @@ export type Lookup = (hostname: string) => Promise<readonly string[]>
 /** How names are looked up, and by whom. */
 interface AddressGuardOptions {
   clock: Pick<Clock, 'elapsed'>
+  /** In the place of both ways to look names up. */
   lookup?: Lookup
   /** True: requests go through a proxy, which resolves names by itself; then only addresses can be judged. */
   proxied?: boolean
@@ -64,70 +65,102 @@ interface Host {
 const NO_HEADERS = Object.freeze({})
 
 /**
- * The guard on the system's resolver. A name is looked up here and the request is sent to the address that was judged,
- * with the name in Host, in SNI and in the certificate's check, so a name that means another address a moment later
- * (DNS rebinding) gains nothing. Bun 1.4.5 pools such connections per server name as it does others.
+ * The guard on the system's resolver, and on DNS for names that are not the operator's. A name is looked up here and the
+ * request is sent to the address that was judged, with the name in Host, in SNI and in the certificate's check, so a name
+ * that means another address a moment later (DNS rebinding) gains nothing. Bun 1.4.5 pools such connections per server
+ * name as it does others.
  *
  * What Bun's fetch does not give: one request dials one address, so there is no falling back to a host's next address
  * within an attempt (the next attempt looks again), and IPv4 is preferred rather than raced. Where a proxy is set, the
  * proxy chooses the address.
  */
 export function createAddressGuard(options: AddressGuardOptions): AddressGuard {
-  const { clock, lookup = systemLookup, proxied = false } = options
-  const hosts = new Map<string, Host>()
+  const { clock, lookup, proxied = false } = options
+  const hosts = new Hosts(clock, lookup ?? systemLookup)
+  const strangers = new Hosts(clock, lookup ?? dnsLookup)
   /** Dials of names that were judged, good for as long as what the name means. */
   const dials = new Map<string, { dial: Dial; host: Host }>()
-
-  function hostAt(hostname: string): Host {
-    const now = clock.elapsed()
-    const known = hosts.get(hostname)
-    if (known !== undefined && now < known.until) return known
-    const host = { addresses: lookup(hostname), until: now + FRESH_MS }
-    hosts.delete(hostname)
-    hosts.set(hostname, host)
-    dropOldest(hosts, MAX_HOSTS)
-    // A failure is not remembered.
-    host.addresses.catch(() => hosts.delete(hostname))
-    return host
-  }
-
-  async function dialPublic(url: string): Promise<Dial> {
-    const hostname = hostOf(url)
-    if (isIP(hostname) !== 0) {
-      refusePrivate(hostname, [hostname])
-      return asItIs(url)
-    }
-    const host = hostAt(hostname)
-    const addresses = await host.addresses
-    refusePrivate(hostname, addresses)
-    const dial = pinned(url, hostname, preferred(addresses))
-    dials.delete(url)
-    dials.set(url, { dial, host })
-    dropOldest(dials, MAX_DIALS)
-    return dial
-  }
 
   return {
     async dial(channel, url) {
       if (channel.allowPrivate) return asItIs(url)
       if (proxied && isIP(hostOf(url)) === 0) return asItIs(url)
-      return dialPublic(url).catch(error => {
+      const { dial, host } = await judged(url, hosts).catch(error => {
         throw error instanceof PrivateAddress ? notAllowed(channel, error) : error
       })
+      if (host !== undefined) {
+        dials.delete(url)
+        dials.set(url, { dial, host })
+        dropOldest(dials, MAX_DIALS)
+      }
+      return dial
     },
-    dialPublic,
+    async dialPublic(url) {
+      return (await judged(url, strangers)).dial
+    },
     recall(channel, url) {
       if (channel.allowPrivate) return asItIs(url)
       const known = proxied ? undefined : dials.get(url)
       return known !== undefined && clock.elapsed() < known.host.until ? known.dial : undefined
     },
     forget(url) {
-      const hostname = hostOf(url)
-      const host = hosts.get(hostname)
-      if (host !== undefined) host.until = 0
-      hosts.delete(hostname)
+      hosts.forget(hostOf(url))
     },
   }
+}
+
+/** What names were found to mean, a while ago at most. */
+class Hosts {
+  readonly #clock: Pick<Clock, 'elapsed'>
+  readonly #lookup: Lookup
+  readonly #known = new Map<string, Host>()
+
+  constructor(clock: Pick<Clock, 'elapsed'>, lookup: Lookup) {
+    this.#clock = clock
+    this.#lookup = lookup
+  }
+
+  at(hostname: string): Host {
+    const now = this.#clock.elapsed()
+    const known = this.#known.get(hostname)
+    if (known !== undefined && now < known.until) return known
+    const host = { addresses: this.#lookup(hostname), until: now + FRESH_MS }
+    this.#known.delete(hostname)
+    this.#known.set(hostname, host)
+    dropOldest(this.#known, MAX_HOSTS)
+    // A failure is not remembered.
+    host.addresses.catch(() => this.#known.delete(hostname))
+    return host
+  }
+
+  forget(hostname: string): void {
+    const host = this.#known.get(hostname)
+    if (host !== undefined) host.until = 0
+    this.#known.delete(hostname)
+  }
+}
+
+/** @throws PrivateAddress, or what the lookup throws */
+async function judged(url: string, hosts: Hosts): Promise<{ dial: Dial; host: Host | undefined }> {
+  const hostname = hostOf(url)
+  if (isIP(hostname) !== 0) {
+    refusePrivate(hostname, [hostname])
+    return { dial: asItIs(url), host: undefined }
+  }
+  const host = hosts.at(hostname)
+  const addresses = await host.addresses
+  refusePrivate(hostname, addresses)
+  return { dial: pinned(url, hostname, preferred(addresses)), host }
+}
+
+/** What a dial comes to, or the reason of an abort if that is sooner: looking up a name cannot be cancelled. */
+export function orAborted(dial: Promise<Dial>, signal: AbortSignal): Promise<Dial> {
+  return new Promise((resolve, reject) => {
+    const onAbort = () => reject(signal.reason)
+    if (signal.aborted) onAbort()
+    signal.addEventListener('abort', onAbort)
+    dial.then(resolve, reject).finally(() => signal.removeEventListener('abort', onAbort))
+  })
 }
 
 function asItIs(url: string): Dial {
@@ -142,6 +175,15 @@ export function usesProxy(env: Readonly<Record<string, string | undefined>>): bo
 
 async function systemLookup(hostname: string): Promise<readonly string[]> {
   const found = await lookUp(hostname, { all: true, verbatim: true })
+  return found.map(({ address }) => address)
+}
+
+/**
+ * By DNS alone, for names that are not the operator's own. The system's resolver holds one of Bun's few threads, which
+ * files need as well, for 10 s where a name server is silent: 20 such names stopped a process for minutes.
+ */
+async function dnsLookup(hostname: string): Promise<readonly string[]> {
+  const found = await Bun.dns.lookup(hostname, { backend: 'c-ares' })
   return found.map(({ address }) => address)
 }
 

@@ -2,7 +2,7 @@ import type { Clock } from '@/clock/clock.ts'
 import { Deadlines } from '@/clock/deadlines.ts'
 import { codeOf } from '@/errors/code.ts'
 import { GatewayError } from '@/errors/gateway-error.ts'
-import type { AddressGuard, Dial } from './address-guard.ts'
+import { type AddressGuard, type Dial, orAborted } from './address-guard.ts'
 import { AttemptHeaders, attemptHeaders } from './attempt-headers.ts'
 import { type Channel, SIMULATOR } from './channel.ts'
 import { type PoolTls, poolTls } from './connection-pools.ts'
@@ -134,16 +134,6 @@ function resolveSimulator(channel: Channel, simulatorUrl: () => string, signal: 
   } catch (error) {
     throw connectionError(error, signal, channel)
   }
-}
-
-/** What the work gives, or the reason of an abort if that is sooner: looking up a name cannot be cancelled. */
-function orAborted<Value>(work: Promise<Value>, signal: AbortSignal): Promise<Value> {
-  return new Promise((resolve, reject) => {
-    const onAbort = () => reject(signal.reason)
-    if (signal.aborted) onAbort()
-    signal.addEventListener('abort', onAbort)
-    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', onAbort))
-  })
 }
 
 function bodyOf(body: Uint8Array | StreamedBody): Uint8Array | ReadableStream<Uint8Array> {

@@ -1,5 +1,5 @@
 import { GatewayError } from '@/errors/gateway-error.ts'
-import type { AddressGuard, Dial } from './address-guard.ts'
+import { type AddressGuard, type Dial, orAborted } from './address-guard.ts'
 import type { Channel } from './channel.ts'
 import type { RedirectRules } from './redirects.ts'
 
@@ -28,7 +28,7 @@ export function downloadRules({ channel, guard, url, headers, signal }: Download
     fetch: async (next, from) => {
       refuseOther(next, from)
       const isOwn = new URL(next).origin === new URL(url).origin
-      const dial = isOwn ? await guard.dial(channel, next) : await guard.dialPublic(next)
+      const dial = await orAborted(isOwn ? guard.dial(channel, next) : guard.dialPublic(next), signal)
       const sent = isOwn ? headers : withoutSecrets(headers)
       return await fetch(dial.url, { ...initOf(dial), headers: { ...sent, ...dial.headers }, signal })
     },

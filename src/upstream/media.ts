@@ -2,7 +2,7 @@ import type { Clock } from '@/clock/clock.ts'
 import { GatewayError } from '@/errors/gateway-error.ts'
 import type { MediaPart } from '@/generation/part.ts'
 import { decompress, encodingsIn, isEncoding } from '@/net/content-encoding.ts'
-import { type AddressGuard, PrivateAddress } from './address-guard.ts'
+import { type AddressGuard, orAborted, PrivateAddress } from './address-guard.ts'
 import { followRedirects } from './redirects.ts'
 
 /** What a caller says stands at an address. */
@@ -70,7 +70,7 @@ async function get(guard: AddressGuard, address: string, signal: AbortSignal): P
 }
 
 async function getOnce(guard: AddressGuard, url: string, signal: AbortSignal): Promise<Response> {
-  const dial = await guard.dialPublic(url)
+  const dial = await orAborted(guard.dialPublic(url), signal)
   return await fetch(dial.url, {
     headers: { accept: '*/*', 'accept-encoding': 'identity', 'user-agent': 'tollgate', ...dial.headers },
     redirect: 'manual',

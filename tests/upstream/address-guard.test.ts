@@ -1,7 +1,9 @@
-import { describe, expect, test } from 'bun:test'
+import { afterEach, describe, expect, test } from 'bun:test'
+import { getServers, setServers } from 'node:dns'
+import { readFile } from 'node:fs/promises'
 import { channelOf } from '#tests/support/channels.ts'
 import { manualClock } from '#tests/support/manual-clock.ts'
-import { scriptedUpstream } from '#tests/support/upstreams/upstream.ts'
+import { scriptedUpstream, until } from '#tests/support/upstreams/upstream.ts'
 import { GatewayError } from '@/errors/gateway-error.ts'
 import { createAddressGuard, type Lookup, usesProxy } from '@/upstream/address-guard.ts'
 import { isPrivateAddress } from '@/upstream/private-address.ts'
@@ -119,6 +121,57 @@ test("the system's resolver is asked for a name, and all that it says is judged"
   const { dialPublic } = createAddressGuard({ clock: manualClock() })
   await expect(dialPublic('http://localhost/')).rejects.toThrow(/localhost is at (?:127\.|::1)/)
 })
+
+describe("names that are not the operator's", () => {
+  const before = getServers()
+  afterEach(() => setServers(before))
+
+  test('are asked of DNS, and those whose name server is silent hold up neither others nor files', async () => {
+    await using server = await nameServer(name => (name.startsWith('silent') ? undefined : [8, 8, 4, 4]))
+    setServers([`127.0.0.1:${server.port}`])
+    const { dialPublic } = createAddressGuard({ clock: manualClock() })
+    const silent = Array.from({ length: 100 }, (_, at) => dialPublic(`http://silent${at}.example/`))
+    for (const dial of silent) dial.catch(() => undefined)
+    await until(() => server.asked.size === 100)
+    expect((await readFile(import.meta.path)).length).toBeGreaterThan(0)
+    expect(await dialPublic('http://here.example/a')).toMatchObject({
+      url: 'http://8.8.4.4/a',
+      headers: { host: 'here.example' },
+    })
+  })
+
+  test('are not what a channel goes by', async () => {
+    const { dial, dialPublic, recall, asked } = guard({ 'api.example': ['1.1.1.1'] })
+    await dialPublic('https://api.example/v1')
+    expect(recall(PUBLIC, 'https://api.example/v1')).toBeUndefined()
+    await dial(PUBLIC, 'https://api.example/v1')
+    expect(asked).toEqual(['api.example', 'api.example'])
+  })
+})
+
+/** A name server that answers each name with one IPv4 address, or not at all. */
+async function nameServer(addressOf: (name: string) => readonly number[] | undefined) {
+  const asked = new Set<string>()
+  const socket = await Bun.udpSocket({
+    hostname: '127.0.0.1',
+    port: 0,
+    socket: {
+      data(socket, query, port, address) {
+        // https://datatracker.ietf.org/doc/html/rfc1035#section-4.1: 12 bytes of head, then the question.
+        const end = 12 + query.subarray(12).indexOf(0) + 5
+        const name = query.toString('latin1', 13, end - 5).replace(/[^a-z0-9]/g, '.')
+        asked.add(name)
+        const found = addressOf(name)
+        if (found === undefined) return
+        const isIPv4 = query.readUInt16BE(end - 4) === 1
+        const head = [...query.subarray(0, 2), 0x81, 0x80, 0, 1, 0, isIPv4 ? 1 : 0, 0, 0, 0, 0]
+        const record = isIPv4 ? [0xc0, 12, 0, 1, 0, 1, 0, 0, 0, 60, 0, 4, ...found] : []
+        socket.send(Buffer.from([...head, ...query.subarray(12, end), ...record]), port, address)
+      },
+    },
+  })
+  return { port: socket.port, asked, [Symbol.asyncDispose]: async () => socket.close() }
+}
 
 const PUBLIC = channelOf(1)
 const PRIVATE = channelOf(2, { allowPrivate: true })

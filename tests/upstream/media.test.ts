@@ -228,6 +228,13 @@ describe('time', () => {
     expect((await fetched).message).toContain('did not come within 10 s')
   })
 
+  test('is limited, also for a name whose name server is silent', async () => {
+    const clock = manualClock()
+    const fetched = get('http://silent.example/a', {}, () => new Promise(() => {}), clock)
+    clock.advance(MEDIA_MS)
+    expect((await refusal(fetched)).message).toContain('did not come within 10 s')
+  })
+
   test('ends when the caller leaves', async () => {
     script = () => new Promise<Response>(() => {})
     const caller = new AbortController()

@@ -127,6 +127,27 @@ test('is not waited for any longer when the caller leaves on the way', async () 
   await expect(downloaded).rejects.toThrow('left')
 })
 
+test('is not waited for any longer either where the name of the next host is still looked up', async () => {
+  const attempt = new AbortController()
+  const looking = Promise.withResolvers<void>()
+  const dialPublic = () => {
+    looking.resolve()
+    return new Promise<never>(() => {})
+  }
+  const { signal } = attempt
+  const rules = downloadRules({
+    channel,
+    guard: { ...guard, dialPublic },
+    url: vendor.url,
+    headers: {},
+    signal,
+  })
+  const followed = followRedirects(Response.redirect(`${store.url}/film`, 302), vendor.url, rules)
+  await looking.promise
+  attempt.abort(new Error('left'))
+  await expect(followed).rejects.toThrow('left')
+})
+
 test('a host behind TLS is held to its own name', async () => {
   const pinned = await servePinned((_, response) => response.end('film'))
   const follow = (serverName: string) => {
