@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import type { Page, Route } from 'playwright-core'
 import { BROWSER_TIMEOUT_MS, HAS_BROWSER, type Visitor } from '#tests/support/browser.ts'
 import { seedRequests } from './furnish.ts'
-import { becomeOwner, createKey, OWNER, openStage, type Stage } from './stage.ts'
+import { addModel, addSimulator, becomeOwner, createKey, OWNER, openStage, type Stage } from './stage.ts'
 
 /** What comes between a person and what they were about to do: nothing that was typed is lost, nothing is done twice. */
 describe.skipIf(!HAS_BROWSER)('in the middle of something', () => {
@@ -180,6 +180,50 @@ describe.skipIf(!HAS_BROWSER)('in the middle of something', () => {
     await dialog.waitFor({ state: 'detached' })
     expect((await balanceOf(stage, accountId)) - before).toBe(3_000_000_000n)
   })
+
+  guarantee(
+    'what is changed while the page still reads the change before is made from that one',
+    async () => {
+      await addSimulator(owner, stage)
+      await addModel(owner, { id: 'again/echo', there: 'echo', perRequest: '0.10' })
+      const limits = page.getByRole('dialog', { name: 'Limits' })
+      await changedTwice(`accounts/${accountId}`, 'Limits', async requests => {
+        await limits.getByLabel('Requests a minute').fill(requests)
+        await limits.getByRole('button', { name: 'Save limits' }).click()
+        await limits.waitFor({ state: 'detached' })
+      })
+      const model = page.getByRole('dialog', { name: 'Edit again/echo' })
+      await changedTwice('models/again%2Fecho', 'Edit', async name => {
+        await model.getByLabel('Display name').fill(name)
+        await model.getByRole('button', { name: 'Save model' }).click()
+        await model.waitFor({ state: 'detached' })
+      })
+    },
+  )
+
+  /** Opens what a button opens again, while the page's own question after the first change has no answer. */
+  async function changedTwice(path: string, button: string, change: (text: string) => Promise<void>) {
+    const address = `**/api/admin/${path}`
+    const opener = page.getByRole('button', { name: button, exact: true })
+    await page.goto(`/admin/${path}`)
+    await opener.click()
+    const read = gate()
+    const asked = gate()
+    await page.route(address, async request => {
+      if (request.request().method() === 'GET') {
+        asked.release()
+        await read.route
+      }
+      await request.continue()
+    })
+    await change('100')
+    await asked.route
+    await opener.click()
+    read.release()
+    await change('200')
+    await page.unroute(address)
+    await page.getByText('200').first().waitFor()
+  }
 
   guarantee('a page in the place of an answer is not taken for one, nor for none', async () => {
     await page.goto('/keys?new=yes')

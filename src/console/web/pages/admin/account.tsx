@@ -20,6 +20,7 @@ import { AccountKeys } from './account-keys.tsx'
 export function AccountPage() {
   const id = Number(useRoute().params['id'])
   const mayAdminister = useMayAdminister()
+  // Its dialog, opened while the page is read anew, waits: a change made from what was before would be refused.
   const [act, setAct] = useState<Act>()
   const [changes, setChanges] = useState(0)
   const account = useQuery(`account ${id} ${changes}`, signal =>
@@ -52,7 +53,7 @@ export function AccountPage() {
         {found => (
           <>
             <AccountFacts account={found} />
-            {act === undefined ? null : (
+            {act === undefined || account.busy ? null : (
               <ActDialog act={act} account={found} onDone={onDone} onClose={() => setAct(undefined)} />
             )}
           </>

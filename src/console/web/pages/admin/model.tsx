@@ -32,6 +32,7 @@ export function ModelPage() {
   const found = useQuery(`model ${id}`, signal =>
     call('GET /api/admin/models/:id', { params: { id } }, signal),
   )
+  // Opened while the page is read anew it waits: a change made from what was before would be refused.
   const [dialog, setDialog] = useState<Dialog>()
   const toast = useToast()
   const close = () => setDialog(undefined)
@@ -91,7 +92,7 @@ export function ModelPage() {
                 keyOf={version => version.version}
               />
             </section>
-            {dialog === undefined ? null : (
+            {dialog === undefined || found.busy ? null : (
               <DialogOf dialog={dialog} model={model} onClose={close} onDone={onDone} />
             )}
           </>
