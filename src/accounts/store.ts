@@ -37,8 +37,6 @@ interface AccountSearch extends ListPart {
 /** Where the addresses of those are who were erased; nobody's mail goes to `.invalid` (RFC 2606). */
 const ERASED = 'erased.invalid'
 
-const MODEL_MISSING = 'One of these models does not exist'
-
 /** The only SQL for accounts. What cannot be done is a Refusal. */
 export type AccountStore = ReturnType<typeof accountStore>
 
@@ -70,17 +68,11 @@ export function accountStore({ orm }: { orm: Rows }) {
           await openWallet(tx, created.id, input)
           return created.id
         })
-        .catch(error =>
-          explain(error, {
-            taken: `There is an account with the e-mail address ${email} already`,
-            missing: MODEL_MISSING,
-          }),
-        )
+        .catch(error => explain(error, `There is an account with the e-mail address ${email} already`))
       return findAccount(id)
     },
     /** In order of id. */
     listAccounts: () => selectAccounts(orm, undefined),
-    /** `search` is a part of the e-mail address, or an id. */
     searchAccounts: ({ before, limit, search, status, asksToClose }: AccountSearch) =>
       selectAccounts(
         orm,
@@ -155,7 +147,7 @@ export function accountStore({ orm }: { orm: Rows }) {
       return changeAccount(id, async tx => {
         await tx.delete(accountModel).where(eq(accountModel.accountId, id))
         await insertModels(tx, id, models)
-      }).catch(error => explain(error, { missing: MODEL_MISSING }))
+      }).catch(explain)
     },
   }
 }
@@ -208,11 +200,11 @@ async function openWallet(tx: Transaction, id: number, input: NewAccount): Promi
 }
 
 /** A broken constraint as a sentence for the operator; anything else as it is. */
-function explain(error: unknown, say: { taken?: string; missing?: string }): never {
+function explain(error: unknown, taken?: string): never {
   const code = sqlErrorOf(error)?.code
-  if (code === UNIQUE_VIOLATION && say.taken !== undefined) throw new Refusal(say.taken, { cause: error })
-  if (code === FOREIGN_KEY_VIOLATION && say.missing !== undefined)
-    throw new Refusal(say.missing, { cause: error })
+  if (code === UNIQUE_VIOLATION && taken !== undefined) throw new Refusal(taken, { cause: error })
+  if (code === FOREIGN_KEY_VIOLATION)
+    throw new Refusal('One of these models does not exist', { cause: error })
   throw error
 }
 

@@ -26,7 +26,7 @@ export interface Command {
   usage: string
   /** What each word means, one per line. */
   details: string
-  /** Resolves with the exit code. Throws UsageError, Refusal, SettingsError or ConfigFileError (main.ts). */
+  /** Resolves with the exit code. Throws UsageError, Refusal, SettingsError or ConfigFileError (command-line.ts). */
   run(args: readonly string[], io: CommandIo): Promise<number>
 }
 

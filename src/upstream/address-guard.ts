@@ -53,7 +53,7 @@ export class PrivateAddress extends Error {
 const FRESH_MS = 30_000
 /** More than any deployment has upstreams. */
 const MAX_HOSTS = 1_000
-/** Addresses have ids and models in them. */
+/** Of URLs with ids in them there is no end. */
 const MAX_DIALS = 1_000
 
 /** What a name was found to mean. */

@@ -53,10 +53,7 @@ export function isClosedConnection(error: unknown): boolean {
   return CLOSED_CODES.has(codeOf(error))
 }
 
-/**
- * Whether a bare connection to the address's host and port comes to stand in time; it is closed at once. Rejects where
- * it is refused, and when `signal` aborts.
- */
+/** A Reach by the system's sockets. */
 export function tcpReach(url: string, withinMs: number, signal: AbortSignal): Promise<boolean> {
   const { hostname, port, protocol } = new URL(url)
   return new Promise((resolve, reject) => {

@@ -1,13 +1,9 @@
 import type { Clock } from '@/clock/clock.ts'
 
 /**
- * A circuit breaker for one channel or one key of a channel's pool. Own rather than cockatiel's: what opens it here is
- * the vendor's words (a 429 pauses, a 401 takes out, Retry-After is a least time), an opening can come from another
- * process, and whoever orders candidates must be able to look without taking the probe. A library's breaker wraps a
- * function call and knows none of that; what is left of it is the few lines of counting below.
- *
- * Holds a fixed number of counters, whatever happens. Time is an argument (`now` is what the clock's `elapsed` says);
- * randomness is injected.
+ * A circuit breaker for one channel or one key of a channel's pool; ARCHITECTURE.md says why it is our own. Holds a fixed
+ * number of counters, whatever happens. Time is an argument (`now` is what the clock's `elapsed` says); randomness is
+ * injected.
  */
 
 /** Why a breaker is open. */

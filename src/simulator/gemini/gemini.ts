@@ -6,7 +6,7 @@ import { isGemini3 } from '@/simulator/model-family.ts'
 import type { OfferedTool } from '@/simulator/prompt.ts'
 import { inTurns } from '@/simulator/script/in-turns.ts'
 import { alternatives, logProbability } from '@/simulator/script/log-probability.ts'
-import { type FinishReason, IMAGE_BASE64, type OutputCount, type Step } from '@/simulator/script/script.ts'
+import { type FinishReason, IMAGE_BASE64, type Step } from '@/simulator/script/script.ts'
 import { signReasoning } from '@/simulator/script/signature.ts'
 import { readGemini } from './validate.ts'
 
@@ -58,7 +58,7 @@ function* chunks(exchange: Exchange): Generator<JsonObject> {
   for (const { index, step } of inTurns(candidates.map(() => exchange.play()))) {
     if (step.type === 'error') return yield geminiErrorBody(step.failure)
     const candidate = candidates[index]?.(step)
-    if (candidate !== undefined) yield responseObject(exchange, [candidate], exchange.output)
+    if (candidate !== undefined) yield responseObject(exchange, [candidate])
   }
 }
 
@@ -127,7 +127,7 @@ function wholeGemini(exchange: Exchange): JsonObject {
   const candidates = Array.from({ length: exchange.prompt.choices }, (_, index) =>
     wholeCandidate(exchange, index),
   )
-  return responseObject(exchange, candidates, exchange.output)
+  return responseObject(exchange, candidates)
 }
 
 function wholeCandidate(exchange: Exchange, index: number): JsonObject {
@@ -184,17 +184,17 @@ function tokenId(token: string): number {
   return Number(Bun.hash(token) % 256_000n)
 }
 
-function responseObject(exchange: Exchange, candidates: JsonObject[], output: OutputCount): JsonObject {
+function responseObject(exchange: Exchange, candidates: JsonObject[]): JsonObject {
   return {
     candidates,
-    ...(exchange.reportsUsage ? { usageMetadata: usageOf(exchange, output) } : {}),
+    ...(exchange.reportsUsage ? { usageMetadata: usageOf(exchange) } : {}),
     modelVersion: exchange.prompt.model,
     responseId: exchange.seed,
   }
 }
 
 /** Counts so far: cumulative, and zero counts are left out as Google leaves them out. */
-function usageOf({ input }: Exchange, output: OutputCount): JsonObject {
+function usageOf({ input, output }: Exchange): JsonObject {
   const prompt = input.uncached + input.cacheRead
   const usage: JsonObject = {
     promptTokenCount: prompt,

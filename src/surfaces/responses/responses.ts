@@ -7,6 +7,7 @@ import { compactResponse } from '@/exchange/responses/compact.ts'
 import type { ResponseGateway } from '@/exchange/responses/kept-responses.ts'
 import { runResponse, stateForReading } from '@/exchange/responses/response-exchange.ts'
 import { readInputCall } from '@/surfaces/body-call.ts'
+import { ResponseSockets } from './response-sockets.ts'
 import { storedResponses } from './stored-responses.ts'
 
 /** OpenAI Responses. */
@@ -28,8 +29,7 @@ export function responses(gateway: ResponseGateway, listener: Listener) {
     .use(storedResponses(gateway, listener))
     .get('/v1/responses', ({ request }) => {
       // Codex tries a WebSocket first and falls back to POST on a 426; a 404 would look like a missing route.
-      const isUpgrade = request.headers.get('upgrade')?.toLowerCase() === 'websocket'
-      const error = isUpgrade
+      const error = ResponseSockets.isUpgrade(request)
         ? new GatewayError('websocket_unsupported', 'Responses over WebSocket are not served here; use POST')
         : new GatewayError('unknown_path', 'Nothing is served at GET /v1/responses')
       return errorResponse(error, gateway.newRequestId(), 'responses')

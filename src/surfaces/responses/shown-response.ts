@@ -1,10 +1,8 @@
+import { ENCRYPTED } from '@/formats/openai-responses/wire.ts'
 import { asArray, asObject, parseObject } from '@/json/json.ts'
 import { sliceItems } from '@/json/slice.ts'
 import { type JsonEdit, spliceText } from '@/json/splice.ts'
 import type { StoredResponse } from '@/stored-responses/stored-response.ts'
-
-/** What is shown of a reasoning item only to a caller who asks for it. */
-const ENCRYPTED = 'reasoning.encrypted_content'
 
 /** A stored response as its caller sees it: its state of now, and of its items what was asked to be included. */
 export function shownResponse({ response, status }: StoredResponse, include: readonly string[]): string {
