@@ -74,7 +74,6 @@ export function toKeyRecord({ key, account: owner, models }: KeyRow): KeyRecord 
       allowIps: key.allowIps ?? undefined,
       storeAllowed: owner.storeAllowed && key.storeAllowed,
       expiresAt: key.expiresAt ?? undefined,
-      cap: toCap(key),
     },
   }
 }

@@ -71,7 +71,6 @@ export interface Caller {
   /** Whether content may be kept where the request asks for it: neither account nor key forbids it. */
   storeAllowed: boolean
   expiresAt: Date | undefined
-  cap: SpendCap | undefined
 }
 
 /** What is stored about a presented key. */

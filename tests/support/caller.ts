@@ -20,6 +20,5 @@ export function callerBy(accountId: number, keyId: number): Caller {
     allowIps: undefined,
     storeAllowed: true,
     expiresAt: undefined,
-    cap: undefined,
   }
 }
