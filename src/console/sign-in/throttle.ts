@@ -66,8 +66,7 @@ export class Throttle {
 
   /** The attempts succeeded: they do not count. */
   giveBack(...attempts: Throttled[]): void {
-    const buckets = attempts.map(bucketOf).map(({ key, costUs }) => ({ key, deltaUs: -costUs }))
-    this.#buckets.adjust({ markerKey: crypto.randomUUID(), buckets })
+    for (const { key, costUs } of attempts.map(bucketOf)) this.#buckets.move(key, -costUs)
   }
 
   close(): void {

@@ -39,13 +39,6 @@ export interface TakeResult {
   readonly held: readonly number[]
 }
 
-/** A debt (positive) or refund (negative) after the fact, at most once for each marker. */
-export interface Adjustment {
-  /** Shares the hash tag of the buckets; remembers that it was done. */
-  readonly markerKey: string
-  readonly buckets: readonly Delta[]
-}
-
 /** How far a bucket's instant moves; back, if below zero. */
 export interface Delta {
   readonly key: string
@@ -55,8 +48,6 @@ export interface Delta {
 /** Where buckets are kept: Redis for all processes, or this process. */
 export interface BucketStore {
   take(take: Take): TakeResult | Promise<TakeResult>
-  /** False if it was done before. A refund never makes a bucket more than full. */
-  adjust(adjustment: Adjustment): boolean | Promise<boolean>
   /** Puts off the expiry of leases; one that is missing stands again. */
   renew(key: string, ids: readonly string[]): void | Promise<void>
   release(keys: readonly string[], id: string): void | Promise<void>

@@ -1,8 +1,6 @@
 import {
-  type Adjustment,
   type BucketStore,
   LEASE_TTL_US,
-  MARKER_TTL_US,
   MOST_DEBT_US,
   SLOT_WAIT_US,
   type Take,
@@ -16,7 +14,6 @@ export class LocalBuckets implements BucketStore {
   readonly #fullAt = new Map<string, number>()
   /** Instant at which each lease ends. */
   readonly #leases = new Map<string, Map<string, number>>()
-  readonly #markers = new Map<string, number>()
 
   /** `nowUs`: time that passed, in whole microseconds. */
   constructor(nowUs: () => number) {
@@ -55,17 +52,12 @@ export class LocalBuckets implements BucketStore {
     return { allowed: true, refusedBy: undefined, retryAfterUs: 0, levelsUs, held }
   }
 
-  adjust({ markerKey, buckets }: Adjustment): boolean {
-    const now = this.#nowUs()
-    if ((this.#markers.get(markerKey) ?? now) > now) return false
-    this.#markers.set(markerKey, now + MARKER_TTL_US)
-    for (const { key, deltaUs } of buckets) this.#move(key, deltaUs, now)
-    return true
-  }
-
-  /** An adjustment of which the caller knows that it is made once. */
+  /** A debt (positive) or refund (negative) after the fact. A refund never makes a bucket more than full. */
   move(key: string, deltaUs: number): void {
-    this.#move(key, deltaUs, this.#nowUs())
+    const now = this.#nowUs()
+    const fullAt = Math.min(this.#read(key, now) + deltaUs, now + MOST_DEBT_US)
+    if (fullAt > now) this.#fullAt.set(key, fullAt)
+    else this.#fullAt.delete(key)
   }
 
   renew(key: string, ids: readonly string[]): void {
@@ -88,18 +80,11 @@ export class LocalBuckets implements BucketStore {
   sweep(): void {
     const now = this.#nowUs()
     for (const [key, fullAt] of this.#fullAt) if (fullAt <= now) this.#fullAt.delete(key)
-    for (const [key, until] of this.#markers) if (until <= now) this.#markers.delete(key)
     for (const key of this.#leases.keys()) if (!this.#standing(key, now)?.size) this.#leases.delete(key)
   }
 
   #read(key: string, now: number): number {
     return Math.max(this.#fullAt.get(key) ?? now, now)
-  }
-
-  #move(key: string, deltaUs: number, now: number): void {
-    const fullAt = Math.min(this.#read(key, now) + deltaUs, now + MOST_DEBT_US)
-    if (fullAt > now) this.#fullAt.set(key, fullAt)
-    else this.#fullAt.delete(key)
   }
 
   /** What a take costs; `levelsUs` are then those after it. */

@@ -145,28 +145,18 @@ function operations.take(step)
   for at = last + 1, #step, 2 do answer(held[step[at]]) end
 end
 
--- Moves the buckets that stand in a step from one place to another, each before its delta, unless that was done.
-local function adjust(marker, step, first, last)
-  -- Before anything is written, since a key may hold something else.
-  for at = first, last, 2 do read(step[at]) end
-  local moves = mark(marker)
-  if moves then
-    for at = first, last, 2 do move(step[at], step[at + 1]) end
-  end
-  return moves and 1 or 0
-end
-
--- marker, key and delta of each bucket. Answers whether it was done now.
-function operations.adjust(step)
-  answer(adjust(step[2], step, 3, #step))
-end
-
--- The end of a request. id, marker, number of buckets, key and delta of each, keys of lease sets. Answers as `adjust`.
+-- The end of a request. id, marker, number of buckets, key and delta of each, keys of lease sets. Buckets move once for each
+-- marker. Answers whether they did now.
 function operations.finish(step)
   local last = 4 + 2 * step[4]
-  local moved_now = adjust(step[3], step, 5, last)
+  -- Before anything is written, since a key may hold something else.
+  for at = 5, last, 2 do read(step[at]) end
+  local moves = mark(step[3])
+  if moves then
+    for at = 5, last, 2 do move(step[at], step[at + 1]) end
+  end
   for at = last + 1, #step do free(step[at], step[2]) end
-  answer(moved_now)
+  answer(moves and 1 or 0)
 end
 
 -- What moved while Redis was not told: as if it had been told when it happened, so that time since then counts once.

@@ -1,6 +1,5 @@
 import { type RedisConnection, redisScript } from '@/redis/redis.ts'
 import {
-  type Adjustment,
   type BucketStore,
   type Delta,
   LEASE_TTL_US,
@@ -14,6 +13,13 @@ import { type Step, StepBatches, type Word } from './step-batches.ts'
 import source from './token-bucket.lua' with { type: 'text' }
 
 const SCRIPT = redisScript(source)
+
+/** Debts (positive) or refunds (negative) after the fact, at most once for each marker. */
+interface Adjustment {
+  /** Shares the hash tag of the buckets; remembers that it was done. */
+  readonly markerKey: string
+  readonly buckets: readonly Delta[]
+}
 
 /** What a bucket moved by without Redis, and where it is empty. */
 interface Move extends Delta {
@@ -81,20 +87,12 @@ export class RedisBuckets implements BucketStore {
     })
   }
 
-  adjust({ markerKey, buckets }: Adjustment): Promise<boolean> {
-    return this.#tell(markerKey, isDone, place => {
-      const words: Word[] = ['adjust', place(markerKey)]
-      for (const { key, deltaUs } of buckets) words.push(place(key), deltaUs)
-      return words
-    })
-  }
-
   /**
    * Makes up for what was counted elsewhere, the first of it `sinceUs` ago: a bucket that was not told of it has
    * filled up meanwhile. At most to where the bucket is empty. Once for each marker.
    */
   catchUp(markerKey: string, sinceUs: number, moves: readonly Move[]): Promise<void> {
-    return this.#tell(markerKey, nothing, place => [
+    return this.#tell(markerKey, place => [
       'catch_up',
       place(markerKey),
       sinceUs,
@@ -105,16 +103,16 @@ export class RedisBuckets implements BucketStore {
   async renew(key: string, ids: readonly string[]): Promise<void> {
     const chunks: (readonly string[])[] = []
     for (let at = 0; at < ids.length; at += RENEW_CHUNK) chunks.push(ids.slice(at, at + RENEW_CHUNK))
-    await Promise.all(chunks.map(chunk => this.#tell(key, nothing, place => ['renew', place(key), ...chunk])))
+    await Promise.all(chunks.map(chunk => this.#tell(key, place => ['renew', place(key), ...chunk])))
   }
 
   release(keys: readonly string[], id: string): Promise<void> {
-    return this.#tell(keys[0] ?? '', nothing, place => ['release', id, ...keys.map(place)])
+    return this.#tell(keys[0] ?? '', place => ['release', id, ...keys.map(place)])
   }
 
-  /** `adjust` and `release` in one step. The keys share one hash tag with the adjustment's. */
+  /** Releases leases and moves buckets in one step; the keys share one hash tag. A refund never makes a bucket more than full. */
   finish({ markerKey, buckets }: Adjustment, leaseKeys: readonly string[], id: string): Promise<void> {
-    return this.#tell(markerKey, nothing, place => {
+    return this.#tell(markerKey, place => {
       const words: Word[] = ['finish', id, place(markerKey), buckets.length]
       for (const { key, deltaUs } of buckets) words.push(place(key), deltaUs)
       for (const key of leaseKeys) words.push(place(key))
@@ -122,15 +120,12 @@ export class RedisBuckets implements BucketStore {
     })
   }
 
-  /** A step that answers whether it did something now. */
-  #tell<Answer>(key: string, read: Step<Answer>['read'], write: Step<Answer>['write']): Promise<Answer> {
-    return this.#submit({ key, width: 1, write, read })
+  /** A step whose answer says nothing that anybody asks. */
+  #tell(key: string, write: Step<void>['write']): Promise<void> {
+    return this.#submit({ key, width: 1, write, read: () => {} })
   }
 
   #submit<Answer>(step: Step<Answer>): Promise<Answer> {
     return this.#guard(step.key, () => this.#steps.submit(step))
   }
 }
-
-const isDone = ([done]: readonly number[]): boolean => done === 1
-const nothing = (): void => {}

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'bun:test'
 import {
   type Bucket,
   type BucketStore,
+  type Delta,
   LEASE_TTL_US,
   MOST_DEBT_US,
   requestSize,
@@ -14,6 +15,8 @@ import {
 /** A store and the time it goes by. */
 interface ContractRig {
   store: BucketStore
+  /** A debt or a refund after the fact. */
+  move(delta: Delta): void | Promise<void>
   /** Moves the store's time on. */
   advanceUs(us: number): void
   /** A prefix that no other test uses, hash tag included. */
@@ -167,22 +170,22 @@ export function bucketContract(name: string, open: () => ContractRig): void {
     })
 
     test('a refund makes room and never more than full', async () => {
-      const { store, scope } = open()
+      const { store, move, scope } = open()
       const prefix = scope()
       await store.take(take(prefix, 'a', tokens(prefix, 600, 600)))
-      await store.adjust(adjustment(prefix, 'a', -59_000_000))
+      await move({ key: `${prefix}tpm`, deltaUs: -59_000_000 })
       const full = { allowed: true, levelsUs: [60_000_000] }
       expect(await store.take(take(prefix, 'b', tokens(prefix, 600, 590)))).toMatchObject(full)
-      await store.adjust(adjustment(prefix, 'b', -90_000_000))
+      await move({ key: `${prefix}tpm`, deltaUs: -90_000_000 })
       expect(await store.take(take(prefix, 'c', tokens(prefix, 600, 600)))).toMatchObject(full)
       expect((await store.take(take(prefix, 'd', tokens(prefix, 600, 1)))).allowed).toBe(false)
     })
 
     test('an estimate that was too low is a debt that later requests wait for', async () => {
-      const { store, scope } = open()
+      const { store, move, scope } = open()
       const prefix = scope()
       await store.take(take(prefix, 'a', tokens(prefix, 600, 10)))
-      await store.adjust(adjustment(prefix, 'a', 90_000_000))
+      await move({ key: `${prefix}tpm`, deltaUs: 90_000_000 })
       expect(await store.take(take(prefix, 'b', tokens(prefix, 600, 10)))).toMatchObject({
         allowed: false,
         retryAfterUs: 32_000_000,
@@ -190,22 +193,13 @@ export function bucketContract(name: string, open: () => ContractRig): void {
     })
 
     test('nobody waits for more than an hour, however much too low the estimate was', async () => {
-      const { store, scope, advanceUs } = open()
+      const { store, move, scope, advanceUs } = open()
       const prefix = scope()
-      await store.adjust(adjustment(prefix, 'a', 90 * MOST_DEBT_US))
+      await move({ key: `${prefix}tpm`, deltaUs: 90 * MOST_DEBT_US })
       const one = take(prefix, 'b', tokens(prefix, 60, 60))
       expect(await store.take(one)).toMatchObject({ allowed: false, retryAfterUs: MOST_DEBT_US })
       advanceUs(MOST_DEBT_US)
       expect((await store.take(one)).allowed).toBe(true)
-    })
-
-    test('an adjustment that is repeated is made once', async () => {
-      const { store, scope } = open()
-      const prefix = scope()
-      await store.take(take(prefix, 'a', tokens(prefix, 600, 300)))
-      expect(await store.adjust(adjustment(prefix, 'a', -10_000_000))).toBe(true)
-      expect(await store.adjust(adjustment(prefix, 'a', -10_000_000))).toBe(false)
-      expect((await store.take(take(prefix, 'b', tokens(prefix, 600, 10)))).levelsUs).toEqual([21_000_000])
     })
 
     test('a changed limit applies at once', async () => {
@@ -265,8 +259,4 @@ export function tokens(prefix: string, limit: number, count: number): Bucket {
 /** A take with a lease that never refuses. */
 export function take(prefix: string, id: string, ...buckets: Bucket[]): Take {
   return { id, buckets, leases: [{ key: `${prefix}cc`, limit: Number.POSITIVE_INFINITY }] }
-}
-
-function adjustment(prefix: string, id: string, deltaUs: number) {
-  return { markerKey: `${prefix}adjusted:${id}`, buckets: [{ key: `${prefix}tpm`, deltaUs }] }
 }

@@ -6,8 +6,10 @@ import { bucketContract, requests, take } from './contract.ts'
 bucketContract('buckets in this process', () => {
   let now = 1_000_000
   let scopes = 0
+  const store = new LocalBuckets(() => now)
   return {
-    store: new LocalBuckets(() => now),
+    store,
+    move: ({ key, deltaUs }) => store.move(key, deltaUs),
     advanceUs: us => {
       now += us
     },
@@ -25,7 +27,6 @@ test('forgets what time has made meaningless', () => {
   const before = inMemory()
   for (let account = 0; account < 1_000; account++) {
     store.take(take(`{${account}}`, 'r', requests(`{${account}}`, 60)))
-    store.adjust({ markerKey: `{${account}}m`, buckets: [] })
   }
   expect(inMemory() - before).toBeGreaterThan(900)
   now += 61_000_000
@@ -36,13 +37,10 @@ test('forgets what time has made meaningless', () => {
 test('decides the same whether or not it has forgotten what is over', () => {
   const store = new LocalBuckets(() => 5_000_000)
   const one = { ...take('{a}', 'r', requests('{a}', 1)), leases: [{ key: '{a}cc', limit: 1 }] }
-  const adjustment = { markerKey: '{a}m', buckets: [] }
   store.take(one)
-  store.adjust(adjustment)
   store.sweep()
   expect(store.take({ ...one, id: 'other', buckets: [] })).toMatchObject({ allowed: false })
   expect(store.take({ ...one, id: 'other', leases: [] })).toMatchObject({ allowed: false })
-  expect(store.adjust(adjustment)).toBe(false)
 })
 
 test('what was taken here and Redis does not know of is not forgotten for what it says', () => {

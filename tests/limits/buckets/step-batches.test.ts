@@ -6,7 +6,7 @@ import {
   type RedisServer,
   startRedisServer,
 } from '#tests/support/stores/redis.ts'
-import type { TakeResult } from '@/limits/buckets/bucket.ts'
+import type { Delta, TakeResult } from '@/limits/buckets/bucket.ts'
 import { RedisBuckets } from '@/limits/buckets/token-bucket.ts'
 import { type RedisConnection, RedisTimeout, redisScript } from '@/redis/redis.ts'
 import { requests, take, tokens } from './contract.ts'
@@ -103,6 +103,7 @@ if (!hasRedisServer) {
     test('one whose key is something else fails, and the others do not', async () => {
       const { store, calls } = listening(redis)
       const [bad, good] = [scope(), scope()]
+      const finish = (markerKey: string, buckets: Delta[]) => store.finish({ markerKey, buckets }, [], 'e')
       const push = redisScript("return redis.call('RPUSH', KEYS[1], 'x')")
       await redis.run(push, [`${bad}rpm`], [])
       await redis.run(push, [`${bad}cc`], [])
@@ -111,11 +112,11 @@ if (!hasRedisServer) {
         store.take(take(bad, 'b', requests(bad, 60))),
         store.take(take(bad, 'c', requests(`${bad}other:`, 60))),
         store.release([`${bad}cc`], 'b'),
-        store.adjust({ markerKey: `${good}adj:a`, buckets: [{ key: `${good}rpm`, deltaUs: 5_000_000 }] }),
-        store.adjust({
-          markerKey: `${good}adj:b`,
-          buckets: [good, bad].map(prefix => ({ key: `${prefix}rpm`, deltaUs: 9_000_000 })),
-        }),
+        finish(`${good}adj:a`, [{ key: `${good}rpm`, deltaUs: 5_000_000 }]),
+        finish(
+          `${good}adj:b`,
+          [good, bad].map(prefix => ({ key: `${prefix}rpm`, deltaUs: 9_000_000 })),
+        ),
         store.take(take(good, 'd', requests(good, 60))),
       ])
       expect(calls).toHaveLength(1)

@@ -25,8 +25,11 @@ if (server === undefined) {
 
   bucketContract('buckets in Redis', () => {
     let now = 1_700_000_000_000_000
+    const store = new RedisBuckets(redis, undefined, () => now)
     return {
-      store: new RedisBuckets(redis, undefined, () => now),
+      store,
+      move: delta =>
+        store.finish({ markerKey: `${delta.key}:${crypto.randomUUID()}`, buckets: [delta] }, [], ''),
       advanceUs: us => {
         now += us
       },
@@ -52,7 +55,7 @@ if (server === undefined) {
       const store = new RedisBuckets(redis)
       const [markerKey, places] = [`${prefix}adjusted`, `${prefix}cc`]
       await store.take({ ...take(prefix, 'a', tokens(prefix, 60, 30)), leases: [{ key: places, limit: 1 }] })
-      await store.adjust({ markerKey, buckets: [{ key: `${prefix}tpm`, deltaUs: 270_000_000 }] })
+      await store.finish({ markerKey, buckets: [{ key: `${prefix}tpm`, deltaUs: 270_000_000 }] }, [], 'b')
       const inspect = { source: "return redis.call('PTTL', KEYS[1])", sha: '1'.repeat(40) }
       const secondsLeft = async (key: string) => Number(await redis.run(inspect, [key], [])) / 1_000
       expect(await secondsLeft(`${prefix}tpm`)).toBeWithin(330, 360.001)
@@ -138,6 +141,24 @@ if (server === undefined) {
       })
     })
 
+    test('a marker that is over says nothing any more: buckets move again, and once', async () => {
+      const prefix = scope()
+      let now = 1_700_000_000_000_000
+      const store = new RedisBuckets(redis, undefined, () => now)
+      const owe = () =>
+        store.finish(
+          { markerKey: `${prefix}adjusted:a`, buckets: [{ key: `${prefix}tpm`, deltaUs: MARKER_TTL_US }] },
+          [],
+          'a',
+        )
+      const level = async (id: string) => (await store.take(take(prefix, id, tokens(prefix, 60, 0)))).levelsUs
+      for (const _ of 'twice') await owe()
+      expect(await level('b')).toEqual([MARKER_TTL_US])
+      now += MARKER_TTL_US
+      for (const _ of 'twice') await owe()
+      expect(await level('c')).toEqual([MARKER_TTL_US])
+    })
+
     describe('told of what was let in without it', () => {
       async function rig() {
         let now = 1_700_000_000_000_000
@@ -149,7 +170,8 @@ if (server === undefined) {
           advanceUs: (us: number) => {
             now += us
           },
-          owe: (deltaUs: number) => store.adjust({ markerKey: `${prefix}owed`, buckets: [{ key, deltaUs }] }),
+          owe: (deltaUs: number) =>
+            store.finish({ markerKey: `${prefix}owed`, buckets: [{ key, deltaUs }] }, [], 'owed'),
           fill: (costUs: number) => store.take(take(prefix, crypto.randomUUID(), { key, costUs, burstUs })),
           catchUp: (marker: string, sinceUs: number, deltaUs: number) =>
             store.catchUp(`${prefix}${marker}`, sinceUs, [{ key, deltaUs, burstUs }]),

@@ -1,6 +1,7 @@
 import { seededRandom } from '#tests/support/random.ts'
 import {
   type BucketStore,
+  type Delta,
   requestSize,
   type Take,
   type TakeResult,
@@ -19,7 +20,7 @@ type Step = { afterUs: number; id: string } & (
       tokens: number
       concurrent: number
     }
-  | { kind: 'adjust'; deltaUs: number }
+  | { kind: 'move'; deltaUs: number }
   | { kind: 'renew' }
   | { kind: 'release' }
 )
@@ -43,7 +44,7 @@ function randomSteps(seed: number, length: number): Step[] {
         concurrent: 1 + whole(6),
       }
     }
-    if (kind < 8) return { ...common, kind: 'adjust', deltaUs: whole(40_000_000) - 20_000_000 }
+    if (kind < 8) return { ...common, kind: 'move', deltaUs: whole(40_000_000) - 20_000_000 }
     return { ...common, kind: kind === 8 ? 'renew' : 'release' }
   })
 }
@@ -59,19 +60,26 @@ function pick(values: readonly number[], random: number): number {
 export async function playOnBoth(redis: RedisConnection, seed: number, length: number, prefix: string) {
   const steps = randomSteps(seed, length)
   let now = 0
-  const played = (store: BucketStore) => {
+  const played = (store: BucketStore, move: Move) => {
     now = 1_700_000_000_000_000
-    return play(store, steps, prefix, us => {
+    return play({ store, move }, steps, prefix, us => {
       now += us
     })
   }
-  const shared = await played(new RedisBuckets(redis, undefined, () => now))
-  const local = await played(new LocalBuckets(() => now))
+  const inRedis = new RedisBuckets(redis, undefined, () => now)
+  const here = new LocalBuckets(() => now)
+  const shared = await played(inRedis, delta =>
+    inRedis.finish({ markerKey: `${prefix}moved:${crypto.randomUUID()}`, buckets: [delta] }, [], ''),
+  )
+  const local = await played(here, ({ key, deltaUs }) => here.move(key, deltaUs))
   return { shared, local }
 }
 
+/** How a store is told of a debt or a refund after the fact. */
+type Move = (delta: Delta) => void | Promise<void>
+
 async function play(
-  store: BucketStore,
+  rig: { store: BucketStore; move: Move },
   steps: readonly Step[],
   prefix: string,
   advanceUs: (us: number) => void,
@@ -81,21 +89,18 @@ async function play(
     // The time of a call is that of when it is made.
     if (step.afterUs > 0) await Promise.all(answers)
     advanceUs(step.afterUs)
-    answers.push(answer(store, step, prefix))
+    answers.push(answer(rig, step, prefix))
   }
   return Promise.all(answers)
 }
 
-function answer(store: BucketStore, step: Step, prefix: string) {
+function answer({ store, move }: { store: BucketStore; move: Move }, step: Step, prefix: string) {
   const leases = [`${prefix}cc`, `${prefix}k1:cc`]
   switch (step.kind) {
     case 'take':
       return store.take(traceTake(step, prefix, leases)) satisfies TakeResult | Promise<TakeResult>
-    case 'adjust':
-      return store.adjust({
-        markerKey: `${prefix}adjusted:${step.id}`,
-        buckets: [{ key: `${prefix}tpm`, deltaUs: step.deltaUs }],
-      })
+    case 'move':
+      return move({ key: `${prefix}tpm`, deltaUs: step.deltaUs })
     case 'renew':
       return store.renew(`${prefix}cc`, [step.id])
     case 'release':
