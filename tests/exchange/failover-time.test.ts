@@ -22,15 +22,25 @@ models:
   - { id: pair, channels: [{ channel: slow, model: m }, { channel: good, model: m }], prices: { input: 1, output: 2 } }
 `)
 
+function ask(text: string): Promise<Response> {
+  return gateway.post(
+    '/v1/chat/completions',
+    `{"model":"pair","messages":[{"role":"user","content":"${text}"}]}`,
+  )
+}
+
 test.each([
   [MAX_FAILOVER_MS - 1, 200],
   [MAX_FAILOVER_MS, 502],
 ])('a failure after %d ms ends in %d: later than five minutes nobody else is asked', async (ms, status) => {
   takesMs = ms
-  const response = await gateway.post(
-    '/v1/chat/completions',
-    `{"model":"pair","messages":[{"role":"user","content":"after ${ms}"}]}`,
-  )
-  expect(response.status).toBe(status)
+  expect((await ask(`after ${ms}`)).status).toBe(status)
   expect(good.seen).toHaveLength(1)
+})
+
+test('the time of an attempt is told without that of the ones before it', async () => {
+  takesMs = 1000
+  expect((await ask('soon')).status).toBe(200)
+  const shown = gateway.server.channelHealth().find(({ channel }) => channel === 'good')
+  expect(shown?.firstByteMs).toBe(0)
 })

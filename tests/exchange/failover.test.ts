@@ -1,6 +1,5 @@
 import { afterEach, describe, expect, spyOn, test } from 'bun:test'
 import { fileGateway } from '#tests/support/gateway/file-gateway.ts'
-import { least } from '#tests/support/least.ts'
 import { fileUpstream } from '#tests/support/upstreams/file-upstream.ts'
 import { eventStream, fedStream, type Script, until } from '#tests/support/upstreams/upstream.ts'
 
@@ -324,19 +323,6 @@ describe('what the breakers count', () => {
     const shown = gateway.server.channelHealth().find(({ channel }) => channel === `a-${round}`)
     expect(shown?.breaker).toMatchObject({ succeeded: 0, failed: 0 })
     turn.mockRestore()
-  })
-
-  test('the time of an attempt without that of the ones before it', async () => {
-    answerFirst = async () => {
-      await Bun.sleep(150)
-      return new Response('no', { status: 500 })
-    }
-    const serve = async () => {
-      expect((await post(await twoChannels(), false)).status).toBe(200)
-      const shown = gateway.server.channelHealth().find(({ channel }) => channel === `b-${round}`)
-      return shown?.firstByteMs ?? Number.NaN
-    }
-    expect(await least(150, serve)).toBeLessThan(150)
   })
 })
 
