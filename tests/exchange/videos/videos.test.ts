@@ -676,6 +676,7 @@ describe('content', () => {
 
   test('that breaks off at the maker breaks off at the caller', async () => {
     const id = await made('sora')
+    const begun = Promise.withResolvers<void>()
     maker.film = ({ query }) => {
       // An address with a signature, which Bun would print.
       if (!query.includes('signature'))
@@ -684,13 +685,15 @@ describe('content', () => {
         new ReadableStream({
           async start(controller) {
             controller.enqueue(new Uint8Array(1024))
-            await Bun.sleep(20)
+            await begun.promise
             controller.error(null)
           },
         }),
       )
     }
     const response = await send('GET', `/v1/videos/${id}/content`)
+    expect(response.status).toBe(200)
+    begun.resolve()
     await expect(response.arrayBuffer()).rejects.toThrow()
   })
 })
