@@ -96,7 +96,7 @@ async function once(fleet: Fleet, options: ExactlyOptions): Promise<Omit<Exactly
       select credits - debits as balance, pending from wallet where account_id = ${payer.accountId}`
     return { balanceNano: row?.balance ?? -1n, pendingNano: row?.pending ?? -1n }
   }
-  await until(async () => (await wallet()).pendingNano === 0n, 10_000)
+  await until(async () => (await wallet()).pendingNano === 0n)
   const refused: Record<string, number> = {}
   const odd: string[] = []
   for (const { status, text } of answers) {

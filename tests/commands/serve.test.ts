@@ -92,7 +92,7 @@ async function failedStart(env: Readonly<Record<string, string>>): Promise<{ sai
     env: { ...FREE_PORTS, DATA_DIR: dataDir, DATABASE_URL: database.url, TOLLGATE_SECRET: SECRET, ...env },
     stdout: 'ignore',
     stderr: 'pipe',
-    timeout: 25_000,
+    timeout: 50_000,
     killSignal: 'SIGKILL',
   })
   const said = await child.stderr.text()

@@ -95,7 +95,7 @@ test('a process whose reader stands still ends all the same', async () => {
     [
       'sh',
       '-c',
-      `{ "$0" "$1" one 5000 alone exit; echo "ended $?" >&2; } | sleep 15`,
+      `{ "$0" "$1" one 5000 alone exit; echo "ended $?" >&2; } | sleep 50`,
       process.execPath,
       PROCESS,
     ],
@@ -104,7 +104,7 @@ test('a process whose reader stands still ends all the same', async () => {
   const said = child.stderr.getReader()
   expect(new TextDecoder().decode((await said.read()).value)).toBe('ended 3\n')
   child.kill()
-}, 30_000)
+}, 60_000)
 
 describe('a writer', () => {
   function open(name: string, maxWriteBytes?: number) {

@@ -688,7 +688,7 @@ describe('the encoder', () => {
     const calls = Array.from({ length: 40_000 }, (_, block) => callEvents(block, 'a'))
     const written = encodeStream([START, ...calls.flat(), END])
     expect(written.split('event: response.output_item.done')).toHaveLength(40_001)
-  }, 20_000)
+  }, 60_000)
 
   test('writes an answer of the first candidate only', () => {
     const other = textEvents(1, 'other').map(event =>

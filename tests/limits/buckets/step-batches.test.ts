@@ -200,7 +200,7 @@ if (!hasRedisServer) {
         } finally {
           await own.close()
         }
-      }, 20_000)
+      }, 60_000)
 
     const fiftyTakes = (store: RedisBuckets) =>
       Promise.allSettled(

@@ -83,7 +83,7 @@ export async function startRedisServer(kind: 'single' | 'cluster' = 'single'): P
 /** A connection that stands. Patient unless told otherwise: a busy test machine is no failure of Redis. */
 export async function connectRedis(url: string, options: RedisConnectOptions = {}): Promise<RedisConnection> {
   const redis = openRedis(url, { commandTimeoutMs: 10_000, ...options })
-  if (!(await redis.whenReady(10_000))) throw new Error(`no connection to ${url}`)
+  if (!(await redis.whenReady(30_000))) throw new Error(`no connection to ${url}`)
   return redis
 }
 
