@@ -3,7 +3,8 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { startTestGateway, type TestGateway } from '#tests/support/gateway/gateway.ts'
-import { until } from '#tests/support/upstreams/upstream.ts'
+import { simulated } from '#tests/support/upstreams/simulated.ts'
+import { eventStream, fedStream, scriptedUpstream, until } from '#tests/support/upstreams/upstream.ts'
 import { START_MS } from './calls.ts'
 
 const EXAMPLE = readFileSync(join(import.meta.dir, '../../examples/nginx.conf'), 'utf8')
@@ -25,14 +26,12 @@ function siteOf(socket: string, upstream: string): string {
 describe.skipIf(!hasNginx)('behind nginx as examples/nginx.conf has it', () => {
   const directory = mkdtempSync(join(tmpdir(), 'tollgate-nginx-'))
   const socket = join(directory, 'socket')
+  const upstream = scriptedUpstream(simulated)
   let gateway: TestGateway
   let nginx: Bun.Subprocess
 
   beforeAll(async () => {
-    gateway = await startTestGateway({
-      maxBodyBytes: 3_000_000,
-      models: '  - { id: slow, channels: [{ channel: chat, model: pace-1000 }] }',
-    })
+    gateway = await startTestGateway({ maxBodyBytes: 3_000_000, upstreams: upstream.url })
     mkdirSync(join(directory, 'temp'))
     const places = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map(
       name => `${name}_temp_path ${directory}/temp/${name};`,
@@ -56,6 +55,7 @@ describe.skipIf(!hasNginx)('behind nginx as examples/nginx.conf has it', () => {
     nginx.kill('SIGKILL')
     await nginx.exited
     await gateway.close()
+    await upstream.stop()
     rmSync(directory, { recursive: true })
   })
 
@@ -71,12 +71,16 @@ describe.skipIf(!hasNginx)('behind nginx as examples/nginx.conf has it', () => {
     JSON.stringify({ model, stream: true, messages: [{ role: 'user', content: text }] })
 
   test('a stream arrives as it is written', async () => {
-    const answer = await call('POST', '/v1/chat/completions', chat('slow', 'one two three'))
+    const fed = fedStream()
+    upstream.answer = () => eventStream(fed.stream)
+    fed.write('data: {"choices":[{"index":0,"delta":{"role":"assistant","content":"one"}}]}\n\n')
+    const answer = await call('POST', '/v1/chat/completions', chat('chat/echo', 'hi'))
     const reader = answer.body?.getReader()
     const first = await reader?.read()
     expect(new TextDecoder().decode(first?.value)).toContain('one')
     expect(gateway.server.gateway.open.size).toBe(1)
     await reader?.cancel()
+    upstream.answer = simulated
   })
 
   test('a body that nginx itself would refuse is served, and a larger one refused in words', async () => {
