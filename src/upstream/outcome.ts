@@ -83,23 +83,24 @@ function plausible(retryAfterMs = 0): number | undefined {
 }
 
 /**
- * A model that the key may not use or the vendor does not know, in the words of OpenAI (`model_not_found`), Anthropic
- * (`model: NAME`), Google (`models/NAME is not found`) and those that follow them.
+ * A model that the key may not use or the vendor does not know, in the words of OpenAI (`model_not_found`), Volcengine
+ * (`ModelNotOpen`), Anthropic (`model: NAME`), Google (`models/NAME is not found`) and those that follow them.
  */
 function isAboutModel({ status, code, message, param }: Complaint): boolean {
   if (status === 400) return (code === 'model_not_found' && param === 'model') || MODEL_UNKNOWN.test(message)
   if (status !== 403 && status !== 404) return false
-  if (code === 'model_not_found') return !param || param === 'model'
+  if (code === 'model_not_found' || code === 'ModelNotOpen') return !param || param === 'model'
   if (status === 404) return MODEL_GONE.test(message)
   return MODEL_FORBIDDEN.some(pattern => pattern.test(message))
 }
 
-/** The 400 of xAI and of Mistral, which could be about anything else. */
-const MODEL_UNKNOWN = /^(?:model not found|invalid model): \S+$/i
+/** The 400 of xAI, Mistral, DeepSeek, SiliconFlow, Z.ai and LiteLLM, which could be about anything else. */
+const MODEL_UNKNOWN =
+  /^(?:(?:model not found|invalid model): \S+$|model not exist$|model does not exist\. please check it carefully|unknown model, please check the model code|(?:400: \{'error': ')?\/[\w/]+: invalid model name passed in model=)/i
 
-/** How a 404 about a model begins, behind the names that libraries give errors: further on it may repeat what the caller wrote, as the id of a file. */
+/** How a 404 about a model begins, behind the names that LiteLLM gives it: further on it may repeat what the caller wrote, as the id of a file. */
 const MODEL_GONE =
-  /^(?:[\w.]*(?:Error|Exception)(?:: | - ))*(?:model: \S+$|(?:(?:the|this|requested|specified|publisher) )*models?\b\S*(?: or endpoint)?(?: \S+)?(?: \w+){0,2} (?:not (?:found|exist|available|supported|enabled)|no access)\b)/i
+  /^(?:[\w.]*NotFoundError: |\w+Exception - )*(?:model: \S+$|not found the model \S+ or permission denied|(?:(?:the|this|requested|specified|publisher) )*models?\b\S*(?: or endpoint)?(?: \S+)?(?: \w+){0,2} (?:not (?:found|exist|available|supported|enabled)|no access)\b)/i
 
 /** Anywhere in a 403, which would else be about the key, and close it for every model. */
 const MODEL_FORBIDDEN = [
