@@ -10,7 +10,7 @@ export interface MediaRequest {
   /** As the caller gave it. */
   url: string
   kind: MediaPart['kind']
-  /** What the caller says it is; believed where the server says nothing. */
+  /** What the caller or the address says it is; believed where the server says nothing. */
   mediaType: string | undefined
   /** Most bytes that it may have. */
   maxBytes: number
@@ -96,9 +96,12 @@ const TYPES: Record<MediaPart['kind'], RegExp> = {
   video: /^video\//,
 }
 
+/** What servers say of a file whose type they do not know; the last is S3's. */
+const UNTOLD: ReadonlySet<string> = new Set(['', 'application/octet-stream', 'binary/octet-stream'])
+
 function typeOf(response: Response, { kind, mediaType }: MediaRequest): string {
   const told = plainType(response.headers.get('content-type') ?? '')
-  const type = told === '' || told === 'application/octet-stream' ? plainType(mediaType ?? '') : told
+  const type = UNTOLD.has(told) ? plainType(mediaType ?? '') : told
   if (TYPES[kind].test(type)) return type
   throw wrong(
     type === '' ? `is of no known type and not ${kind}` : `is ${type.slice(0, 100)} and not ${kind}`,

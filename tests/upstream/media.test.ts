@@ -209,6 +209,7 @@ describe('what is there', () => {
   test.each([
     ['of no stated type', () => new Response(PIXEL)],
     ['of any type', () => image(PIXEL, 'application/octet-stream')],
+    ['of any type, as S3 says it,', () => image(PIXEL, 'binary/octet-stream')],
   ])('bytes %s are what the caller says they are', async (_, answer) => {
     script = answer
     expect((await get('http://public.example/a', { mediaType: 'image/png' })).mediaType).toBe('image/png')

@@ -2,6 +2,7 @@ import { GatewayError } from '@/errors/gateway-error.ts'
 import type { Prompt } from '@/exchange/admission/prompt.ts'
 import { targetOf } from '@/exchange/admission/target.ts'
 import type { Interruption } from '@/exchange/interruption.ts'
+import { mediaTypeOfName } from '@/formats/media/media-type.ts'
 import { type Fetched, type FetchedByUrl, mediaToFetch } from '@/formats/media/media-urls.ts'
 import { CODECS } from '@/formats/registry.ts'
 import type { MediaPart } from '@/generation/part.ts'
@@ -27,7 +28,8 @@ export function mediaOf(
   const fetched = new Map<string, Fetched>()
   let bytesLeft = MAX_MEDIA_BYTES
 
-  async function fetchOne(url: string, { kind, mediaType }: MediaPart): Promise<void> {
+  async function fetchOne(url: string, part: MediaPart): Promise<void> {
+    const { kind, mediaType = mediaTypeOfName(url) } = part
     const fetching = new AbortController()
     const giveUp = (reason: GatewayError) => fetching.abort(reason)
     interruption.listen(giveUp)

@@ -4,6 +4,8 @@ import { GatewayError } from '@/errors/gateway-error.ts'
 import { asObject, parseObject } from '@/json/json.ts'
 
 const fetched: string[] = []
+/** What each was taken to be before it came. */
+const expected: (string | undefined)[] = []
 /** How much each might be, at the most. */
 const allowed: number[] = []
 
@@ -11,8 +13,9 @@ const gateway = await fileGateway({
   models: `  - { id: mixed, channels: [{ channel: gemini, model: error-500, priority: 0 }, { channel: responses, model: echo, priority: 1 }] }
   - { id: twice, channels: [{ channel: gemini, model: error-500, priority: 0 }, { channel: gemini, model: echo, priority: 1 }] }`,
 })
-gateway.server.gateway.fetchMedia = async ({ url, maxBytes }) => {
+gateway.server.gateway.fetchMedia = async ({ url, mediaType, maxBytes }) => {
   fetched.push(url)
+  expected.push(mediaType)
   allowed.push(maxBytes)
   if (url.includes('private')) {
     throw new GatewayError('invalid_request', 'Media at an address of this request: it could not be fetched')
@@ -22,6 +25,7 @@ gateway.server.gateway.fetchMedia = async ({ url, maxBytes }) => {
 
 beforeEach(() => {
   fetched.length = 0
+  expected.length = 0
   allowed.length = 0
 })
 
@@ -88,6 +92,12 @@ describe('with fetch_media', () => {
     expect((await withDocument('chat/echo')).status).toBe(200)
     expect(fetched).toEqual([IMAGE, DOCUMENT])
     expect(gateway.lastSent()).toContain(`data:application/pdf;base64,${BASE64}`)
+  })
+
+  test('where its server does not say what it is, the end of its address does', async () => {
+    await withImage('gemini/echo', `${IMAGE}?size=1`)
+    await withDocument('chat/echo')
+    expect(expected).toEqual(['image/png', 'application/pdf'])
   })
 
   test.each([
