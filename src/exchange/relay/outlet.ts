@@ -268,7 +268,7 @@ export class Outlet {
       this.#said = said
       this.#endedAt = this.#lastRead
     }
-    const isAll = meter.isConclusive || ending === 'all'
+    const isAll = ending === 'all' || (meter.isConclusive && ending !== 'some')
     const patienceMs = isAll ? this.#lastWordsMs : this.#idleMs
     if (now - Math.max(this.#endedAt, this.#concludedAt ?? 0) >= patienceMs) this.#cancel()
   }

@@ -66,7 +66,7 @@ class EventListener implements AnswerListener {
   }
 
   get isConclusive(): boolean {
-    return this.finished && this.#meter?.wholeUsage !== undefined
+    return this.finished && this.#meter?.wholeUsage !== undefined && this.#decoder?.ending !== 'some'
   }
 
   hear(chunk: Uint8Array): void {

@@ -29,8 +29,11 @@ export interface StreamDecoder extends StreamMachine<SseEvent, GenerationEvent> 
   servedTier(): string | undefined
 }
 
-/** `reason`: why it ends, so that it is whole if nothing more comes. `all`: no other event may follow than the last. */
-export type Ending = 'reason' | 'all'
+/**
+ * `some`: fewer answers ended than were asked for, and no other began: it is whole if none does. `reason`: why it ends, so
+ * that it is whole if nothing more comes. `all`: no other event may follow than the last.
+ */
+export type Ending = 'some' | 'reason' | 'all'
 
 /** Writes a stream of some format: whole events as text. */
 export interface StreamEncoder extends StreamMachine<GenerationEvent, string> {

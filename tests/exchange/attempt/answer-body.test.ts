@@ -158,6 +158,18 @@ test('an answer in events that tells no usage is whole after idle_ms, though com
   expect(clock.elapsed() - begun).toBeLessThan(250_000)
 })
 
+test('an answer in events of which Gemini was asked for two is whole after idle_ms behind the first, though its usage is told', async () => {
+  const codec = CODECS['gemini-generate-content']
+  const decodeContext = { vendor: 'v', newId: () => 'id', answers: 2 }
+  const listener = answerListener({ preparation: { codec, decodeContext } })
+  const text =
+    'data: {"candidates":[{"content":{"parts":[{"text":"hi"}]},"finishReason":"STOP"}],"usageMetadata":{"promptTokenCount":1,"candidatesTokenCount":1}}\n\n'
+  const { answer, clock } = reading([text, ...Array(100).fill('\n')], 50_000, {}, listener)
+  const begun = clock.elapsed()
+  expect(Buffer.from(await answer).toString()).toStartWith(text)
+  expect(clock.elapsed() - begun).toBeGreaterThanOrEqual(120_000)
+})
+
 test.each([
   [
     'five seconds behind its usage',

@@ -19,14 +19,16 @@ interface Given {
   tellsAtEnd?: boolean | undefined
   clock?: Clock | undefined
   format?: Format | undefined
+  answers?: number | undefined
 }
 
 /** An answer's way to its caller. */
-function way({ tellsAtEnd = true, clock = systemClock, format = 'openai-chat-completions' }: Given = {}) {
+function way(given: Given = {}) {
+  const { tellsAtEnd = true, clock = systemClock, format = 'openai-chat-completions', answers = 1 } = given
   const codec = CODECS[format]
   const pipeline = new PassthroughPipeline({
     codec,
-    decoder: codec.createStreamDecoder({ vendor: 'openai', newId: () => 'id' }),
+    decoder: codec.createStreamDecoder({ vendor: 'openai', newId: () => 'id', answers }),
     requestId: 'r',
     hidesUsage: false,
     readsAll: false,
@@ -48,8 +50,8 @@ function way({ tellsAtEnd = true, clock = systemClock, format = 'openai-chat-com
 }
 
 /** An answer of which the caller has read the first event. */
-async function running(clock?: Clock, format?: Format, first = DELTA) {
-  const { outlet, pipe, ...told } = way({ clock, format })
+async function running(clock?: Clock, format?: Format, first = DELTA, answers?: number) {
+  const { outlet, pipe, ...told } = way({ clock, format, answers })
   const upstream = fedStream()
   const ended = pipe(upstream.stream)
   const reader = outlet.readable.getReader()
@@ -162,11 +164,17 @@ describe('an upstream that goes on behind the end of its answer', () => {
   }
 
   test.each([
-    ['its usage known', 5, { usageMetadata: { promptTokenCount: 1, candidatesTokenCount: 2 } }],
-    ['no usage told', 60, {}],
-  ])('has as long from there as one that is silent: %s', async (_, seconds, usage) => {
+    ['its usage known', 5, 1, { usageMetadata: { promptTokenCount: 1, candidatesTokenCount: 2 } }],
+    ['no usage told', 60, 1, {}],
+    [
+      'another answer was asked for',
+      60,
+      2,
+      { usageMetadata: { promptTokenCount: 1, candidatesTokenCount: 2 } },
+    ],
+  ])('has as long from there as one that is silent: %s', async (_, seconds, answers, usage) => {
     const clock = manualClock()
-    const one = await running(clock, 'gemini-generate-content', gemini({ text: 'one' }))
+    const one = await running(clock, 'gemini-generate-content', gemini({ text: 'one' }), answers)
     one.upstream.write(gemini({ text: '.', finishReason: 'STOP' }, usage))
     await one.reader.read()
     await goOn(one, clock, seconds - 1, '\n')

@@ -5,6 +5,7 @@ import { cumulativeUsage } from '@/formats/cumulative-usage.ts'
 import { complaintIn, cutAnswer, errorInAnswer, unreadableEvent } from '@/formats/faults/fault.ts'
 import { DATA_KEYS } from '@/formats/gemini-generate-content/wire.ts'
 import {
+  type Ending,
   NO_NOTE,
   type PlainNote,
   type PlainReader,
@@ -106,12 +107,19 @@ export class GeminiDecoder implements StreamDecoder, PlainReader {
     return this.#candidates.size > 0
   }
 
+  get #mayLackSome(): boolean {
+    return this.#candidates.size < this.#asked
+  }
+
+  get ending(): Ending | undefined {
+    return this.#mayLackSome && this.#hasEnded ? 'some' : undefined
+  }
+
   /** Fewer candidates than were asked for are all that there are, unless the connection broke before others began. */
   end(emit: Emit, broken = false): void {
     if (this.#failed) return
     for (const candidate of this.#candidates.values()) candidate.end(emit)
-    const mayLackSome = broken && this.#candidates.size < this.#asked
-    if (this.#hasEnded && !mayLackSome) return
+    if (this.#hasEnded && !(broken && this.#mayLackSome)) return
     this.#fail(emit, cutAnswer())
   }
 
