@@ -10,7 +10,7 @@ type Thinking =
   /** `thinkingLevel`; the levels it takes, weakest first. */
   | { type: 'level'; levels: readonly ThinkingLevel[] }
 
-const THINKING_LEVELS = ['MINIMAL', 'LOW', 'MEDIUM', 'HIGH'] as const
+const THINKING_LEVELS = ['MINIMAL', 'LOW', 'MEDIUM', 'HIGH', 'XHIGH'] as const
 /** A value of `thinkingLevel`, weakest first in the list. */
 export type ThinkingLevel = (typeof THINKING_LEVELS)[number]
 
@@ -52,7 +52,7 @@ const OLDER: ModelTraits = {
 const GEMINI_2_5: ModelTraits = { ...OLDER, jsonSchema: true, fetchesUrls: true }
 
 const GEMINI_3: ModelTraits = {
-  thinking: { type: 'level', levels: THINKING_LEVELS },
+  thinking: { type: 'level', levels: ['MINIMAL', 'LOW', 'MEDIUM', 'HIGH'] },
   jsonSchema: true,
   mixedTools: true,
   jsonBesideTools: true,
@@ -92,6 +92,10 @@ const MODELS: readonly (readonly [RegExp, ModelTraits])[] = [
   [/gemini-.*image/, { ...IMAGES_3, thinking: { type: 'level', levels: ['MINIMAL', 'HIGH'] } }],
   [/gemini-3-pro/, { ...GEMINI_3, thinking: { type: 'level', levels: ['LOW', 'HIGH'] } }],
   [
+    /gemini-4-hydrogen/,
+    { ...GEMINI_3, thinking: { type: 'level', levels: ['LOW', 'MEDIUM', 'HIGH', 'XHIGH'] } },
+  ],
+  [
     /gemini-(?:.*pro|3\.(?:[7-9]|\d\d)-flash(?!-lite)|flash-latest|[4-9]|\d\d)/,
     { ...GEMINI_3, thinking: { type: 'level', levels: ['LOW', 'MEDIUM', 'HIGH'] } },
   ],
@@ -127,8 +131,8 @@ const LEVEL_OF_EFFORT: Readonly<Record<Effort, ThinkingLevel>> = {
   low: 'LOW',
   medium: 'MEDIUM',
   high: 'HIGH',
-  xhigh: 'HIGH',
-  max: 'HIGH',
+  xhigh: 'XHIGH',
+  max: 'XHIGH',
 }
 
 /** The level for an effort: the one it names, else the next stronger that the model takes, else its strongest. */
