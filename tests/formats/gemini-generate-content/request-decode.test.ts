@@ -78,6 +78,11 @@ describe('edge 73: spellings of keys and roles', () => {
     })
   })
 
+  test('roles in capitals are roles', () => {
+    const decoded = turns({ role: 'USER', parts: [{ text: 'a' }] }, { role: 'MODEL', parts: [{ text: 'b' }] })
+    expect(decoded.map(turn => turn.role)).toEqual(['user', 'assistant'])
+  })
+
   test('a missing role and the role function are the user', () => {
     const decoded = turns(
       { parts: [{ text: 'a' }] },

@@ -80,10 +80,12 @@ function camelObject(object: JsonObject, depth: number): JsonObject {
   return Object.fromEntries(entries)
 }
 
-/** What is written in another of the ways that proto JSON has for a field's type. */
+/** What is written in another of the ways that proto JSON has for a field's type, or as Vertex writes roles in its documentation. */
 function typed(name: string, value: JsonValue): JsonValue {
   if (isJsonObject(value)) return LISTS.has(name) ? [value] : value
-  return typeof value === 'string' && NUMBERS.has(name) && NUMERIC.test(value) ? Number(value) : value
+  if (typeof value !== 'string') return value
+  if (name === 'role') return value.toLowerCase()
+  return NUMBERS.has(name) && NUMERIC.test(value) ? Number(value) : value
 }
 
 function camelValue(value: JsonValue, depth: number): JsonValue {
