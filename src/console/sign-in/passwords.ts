@@ -14,7 +14,13 @@ interface PasswordOptions {
 }
 
 /** Each takes tens of megabytes and a quarter of a second: more at once would be a way to stop the gateway. */
-const CROWD = { atOnce: 2, waiting: 50, refusal: 'Too many people are signing in, try again in a moment' }
+const CROWD = {
+  atOnce: 2,
+  each: 2,
+  waiting: 50,
+  many: 50,
+  refusal: 'Too many people are signing in, try again in a moment',
+}
 
 /** Hashes with 64 MiB and two passes unless said. */
 export function createPasswords(options: PasswordOptions = {}): Passwords {

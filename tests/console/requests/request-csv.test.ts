@@ -11,7 +11,7 @@ test('a file that has begun goes on to its end, and one that nobody can read yet
       started_at, total_ms, attempts)
     select lpad(to_hex(n), 32, '0')::uuid, 1, 1, 'm', 'x', 'chat', true, 'reported', 200, 'complete', now(), 1, 1
     from generate_series(1, 2500) n`
-  const lookups = new Gate({ atOnce: 1, waiting: 0, refusal: 'too many' })
+  const lookups = new Gate({ atOnce: 1, each: 1, waiting: 0, many: 1, refusal: 'too many' })
   const download = () => downloadLog({ database, lookups }, 1, { accountId: 1, before: undefined }, false)
   const file = await download()
   const place = Promise.withResolvers<void>()
