@@ -166,8 +166,13 @@ describe.skipIf(!HAS_BROWSER)(`with ${REQUESTS} requests in the log`, () => {
       await page.waitForURL('**/requests?model=acme%2Fthinker')
       await page.getByLabel('Find a model').fill('echo')
       expect(await model.inputValue()).toBe('acme/thinker')
-      await model.selectOption('Any')
+      await page.getByRole('button', { name: 'Clear filters' }).click()
       await page.waitForURL('**/requests')
+      expect(await model.inputValue()).toBe('')
+      // All models can be chosen again, and the focus is not lost with the button.
+      expect(await page.getByLabel('Find a model').inputValue()).toBe('')
+      expect(await model.getByRole('option').count()).toBeGreaterThan(12)
+      await page.locator('input:focus').and(page.getByLabel('Request id')).waitFor()
     },
     BROWSER_TIMEOUT_MS,
   )

@@ -14,13 +14,15 @@ interface RequestFiltersProps {
   change(changes: Partial<LineFilter>): void
   /** For those who see every account. */
   isForAll: boolean
+  /** Once what had it is gone, which is the button that clears them. */
+  takesFocus: boolean
 }
 
 /** Where a log begins. */
 export const LOG_ID = 'log'
 
 /** What is to be in the log. */
-export function RequestFilters({ filter, change, isForAll }: RequestFiltersProps) {
+export function RequestFilters({ filter, change, isForAll, takesFocus }: RequestFiltersProps) {
   const models = useQuery('models', signal => call(`GET /api${isForAll ? '/admin' : ''}/models`, {}, signal))
   const field = fieldsOf(filter, change)
   const Whose = isForAll ? AccountAndChannel : OwnKeyField
@@ -29,6 +31,7 @@ export function RequestFilters({ filter, change, isForAll }: RequestFiltersProps
       <TextField
         label="Request id"
         placeholder="First characters"
+        autoFocus={takesFocus}
         spellcheck={false}
         value={filter.id}
         onValue={id => change({ id: pastedRequestId(id) })}
@@ -53,7 +56,7 @@ export function RequestFilters({ filter, change, isForAll }: RequestFiltersProps
   )
 }
 
-type WhoseProps = Omit<RequestFiltersProps, 'isForAll'>
+type WhoseProps = Pick<RequestFiltersProps, 'filter' | 'change'>
 
 function AccountAndChannel({ filter, change }: WhoseProps) {
   const channels = useQuery('channels', signal => call('GET /api/admin/channels', {}, signal))

@@ -52,6 +52,7 @@ export function RequestLog({
     call(`GET ${at}/requests`, { query: { ...queryOf(filter, isForAll), cursor } }, signal),
   )
   const [isLive, setLive] = useState(false)
+  const [timesCleared, setTimesCleared] = useState(0)
   const { prepend, reload } = list
   const onLines = useCallback(
     (lines: readonly RequestLine[]) => prepend(lines.filter(line => matchesFilter(line, filter))),
@@ -67,9 +68,20 @@ export function RequestLog({
   // Days that are none are no condition: what is shown of them would be everything.
   const isUnread = now.since === DAYS && readDays(now.first, now.last) === undefined
   const isFiltered = Object.values(now).some(value => value !== '')
+  const clear = () => {
+    change({ ...NO_FILTER, receipt })
+    setTimesCleared(timesCleared + 1)
+  }
   return (
     <>
-      <RequestFilters filter={now} change={change} isForAll={isForAll} />
+      {/* Made anew when they are cleared, for what was typed to find a model. */}
+      <RequestFilters
+        key={timesCleared}
+        filter={now}
+        change={change}
+        isForAll={isForAll}
+        takesFocus={timesCleared > 0}
+      />
       <div class="row">
         <CheckField label="Live: show requests as they end" value={isLive} onValue={turnLive} />
         <span role="status">
@@ -78,7 +90,7 @@ export function RequestLog({
           ) : null}
         </span>
         {isFiltered ? (
-          <Button small kind="quiet" onClick={() => change({ ...NO_FILTER, receipt })}>
+          <Button small kind="quiet" onClick={clear}>
             Clear filters
           </Button>
         ) : null}
