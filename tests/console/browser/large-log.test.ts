@@ -11,12 +11,14 @@ const ROUNDS = 5
 describe.skipIf(!HAS_BROWSER)(`with ${REQUESTS} requests in the log`, () => {
   let stage: Stage
   let owner: Visitor
+  let receipt = ''
 
   beforeAll(async () => {
     stage = await openStage()
     owner = await stage.visitor()
     await becomeOwner(owner, stage)
-    const { accountId } = await furnish(stage, owner)
+    const { accountId, requestId } = await furnish(stage, owner)
+    receipt = requestId
     const [row] = await stage.database.sql`select id from api_key where account_id = ${accountId} limit 1`
     await seedRequests(stage, { accountId, keyId: Number(row?.['id']), count: REQUESTS, hours: 24 * 30 })
     await stage.database.sql`vacuum analyze exchange`
@@ -177,14 +179,18 @@ describe.skipIf(!HAS_BROWSER)(`with ${REQUESTS} requests in the log`, () => {
     BROWSER_TIMEOUT_MS,
   )
 
-  test.each(['/billing', '/admin/accounts/1'])(
+  test.each([
+    ['/billing', 'Balance'],
+    ['/admin/accounts/1', 'Balance'],
+    ['/requests?receipt=', 'Amount'],
+  ])(
     'the points of the amounts in a column of %s are one below the other',
-    async path => {
+    async (path, column) => {
       const { page } = owner
-      await page.goto(path)
-      await page.locator('td[data-label="Balance"]').first().waitFor()
+      await page.goto(path.endsWith('=') ? `${path}${receipt}` : path)
+      await page.locator(`td[data-label="${column}"]`).first().waitFor()
       const amounts = await page.evaluate<{ point: number; places: number }[]>(
-        `[...document.querySelectorAll('td[data-label="Balance"] > .number')].map(({ firstChild: text }) => {
+        `[...document.querySelectorAll('td[data-label="${column}"] > .number')].map(({ firstChild: text }) => {
           const at = text.data.indexOf('.')
           const range = document.createRange()
           range.setStart(text, at)

@@ -13,7 +13,7 @@ import { Fact } from '../parts/facts.tsx'
 import { Money } from '../parts/money.tsx'
 import { Badge } from '../parts/notice.tsx'
 import { Answer } from '../parts/page.tsx'
-import { type Column, Table } from '../parts/table.tsx'
+import { type Column, moneyColumn, Table } from '../parts/table.tsx'
 import { When } from '../parts/when.tsx'
 import { useCurrency } from '../session.tsx'
 import { Refund } from './admin/refund.tsx'
@@ -194,11 +194,7 @@ const LINE_COLUMNS: readonly Column<Line>[] = [
         </>
       ),
   },
-  {
-    label: 'Amount',
-    kind: 'number',
-    cell: ({ amount }) => (amount === undefined ? NONE : <Money amount={amount} />),
-  },
+  moneyColumn('Amount', ({ amount }) => amount ?? null),
 ]
 
 /** Only where there is more to tell than one charge. */
