@@ -374,12 +374,13 @@ describe.skipIf(!HAS_BROWSER)('from the printed link to a paid answer, in a brow
     await owner.page.getByText('more than a factor of two').waitFor()
     await owner.page.getByText(/^\d+ requests of the last 30 days cost/).waitFor()
     await owner.page.getByRole('button', { name: 'Change prices' }).last().click()
+    // The dialog says it as well: the page has read the model anew once it does.
+    await owner.page.getByRole('dialog').waitFor({ state: 'detached' })
     await owner.page.getByText('$0.20').first().waitFor()
   })
 
   step('prices are planned for a day to come, stay through an edit, and are taken back', async () => {
     const { page } = owner
-    await page.getByRole('dialog').waitFor({ state: 'detached' })
     await page.getByRole('button', { name: 'Change prices' }).click()
     await page.getByText('More prices').click()
     await page.getByLabel('Each request').fill('0.30')
