@@ -1,4 +1,4 @@
-import { and, desc, eq, lt } from 'drizzle-orm'
+import { and, desc, eq, lt, sql } from 'drizzle-orm'
 import type { Rows, Transaction } from '@/db/connect.ts'
 import { adminAct } from '@/db/schema.ts'
 import type { JsonObject } from '@/json/json.ts'
@@ -43,7 +43,7 @@ export async function writeAct(tx: Transaction, { userId, email, ip }: Actor, ac
   await tx.insert(adminAct).values({ ...act, userId, email, ip: ip ?? null })
 }
 
-/** Newest first. */
+/** Newest first. Of `action` and `target` a part is enough, of a number all of it. */
 export function readActs(
   rows: Rows,
   part: {
@@ -60,11 +60,17 @@ export function readActs(
     .where(
       and(
         part.before === undefined ? undefined : lt(adminAct.id, part.before),
-        part.action === undefined ? undefined : eq(adminAct.action, part.action),
+        part.action === undefined ? undefined : hasPart(adminAct.action, part.action),
         part.userId === undefined ? undefined : eq(adminAct.userId, part.userId),
-        part.target === undefined ? undefined : eq(adminAct.target, part.target),
+        part.target === undefined ? undefined : hasPart(adminAct.target, part.target),
       ),
     )
     .orderBy(desc(adminAct.id))
     .limit(part.limit)
+}
+
+/** `account 1` is a part of `account 1 and more`, and none of `account 17`. */
+function hasPart(text: typeof adminAct.action | typeof adminAct.target, part: string) {
+  const parted = sql`replace(lower(${text}), lower(${part}), chr(1))`
+  return sql`${parted} ~ (chr(1) || ${/\d$/.test(part) ? '(?![0-9])' : ''})`
 }

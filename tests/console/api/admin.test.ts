@@ -732,6 +732,23 @@ test("the system's health is told", async () => {
   expect(health.processes).toHaveLength(1)
 })
 
+test('the log of acts is searched by parts of what was done and to what, and a number is one as a whole', async () => {
+  const all = ['thing 4', 'thing 41', 'thing acme/gpt-4', 'thing acme/gpt-4-mini']
+  for (const target of all) {
+    await gateway.database.sql`
+      insert into admin_act (email, action, target) values ('somebody', 'thing.do_it', ${target})`
+  }
+  const found = async (query: { action?: string; target?: string }) => {
+    const { items } = await site.call(owner, 'GET /api/admin/log', { query })
+    return items.map(({ target }) => target).reverse()
+  }
+  expect(await found({ action: 'DO_' })).toEqual(all)
+  expect(await found({ action: 'do%' })).toEqual([])
+  expect(await found({ target: 'thing 4' })).toEqual(['thing 4'])
+  expect(await found({ target: 'GPT-4' })).toEqual(['thing acme/gpt-4', 'thing acme/gpt-4-mini'])
+  expect(await found({ action: 'thing.', target: 'thing ' })).toEqual(all)
+})
+
 test('the log of acts cannot be changed, not even by hand', async () => {
   const error = await gateway.database.sql`update admin_act set email = 'nobody'`.catch(
     (thrown: unknown) => thrown,

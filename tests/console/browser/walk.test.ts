@@ -348,6 +348,13 @@ describe.skipIf(!HAS_BROWSER)('from the printed link to a paid answer, in a brow
     for (const action of ['account.suspend', 'account.resume', 'account.credit']) {
       await owner.page.getByText(action, { exact: true }).first().waitFor()
     }
+    // A part of a name is enough, and what is not found is not said to be nowhere.
+    await owner.page.getByLabel('Act', { exact: true }).fill('Suspend')
+    await owner.page.getByText('account.resume', { exact: true }).first().waitFor({ state: 'detached' })
+    await owner.page.getByText('account.suspend', { exact: true }).first().waitFor()
+    await owner.page.getByLabel('Done to').fill('nobody')
+    await owner.page.getByText('No act matches').waitFor()
+    expect(await owner.page.getByText('Nothing is recorded').count()).toBe(0)
   })
 
   step(

@@ -48,11 +48,11 @@ export function LogPage() {
         list={acts}
         columns={COLUMNS}
         empty={
-          <Empty title="Nothing is recorded">
-            {action === '' && target === ''
-              ? 'Acts of administrators appear here and stay for good.'
-              : 'Nothing matches. Clear the filters to see everything.'}
-          </Empty>
+          action === '' && target === '' ? (
+            <Empty title="Nothing is recorded">Acts of administrators appear here and stay for good.</Empty>
+          ) : (
+            <Empty title="No act matches">Search for a part of its name, or of what it was done to.</Empty>
+          )
         }
       />
     </Page>
