@@ -148,8 +148,12 @@ describe.skipIf(!HAS_BROWSER)('from the printed link to a paid answer, in a brow
   step('topped up, it works again', async () => {
     await owner.page.goto('/admin/accounts')
     await owner.page.getByRole('link', { name: CUSTOMER.email }).click()
+    await owner.page.getByRole('button', { name: 'Debit' }).click()
+    await owner.page.getByText('A debit may be more than that').waitFor()
+    await owner.page.getByRole('button', { name: 'Cancel' }).click()
     await owner.page.getByRole('button', { name: 'Credit' }).click()
     const dialog = owner.page.getByRole('dialog', { name: 'Give credit' })
+    await dialog.getByText(`${CUSTOMER.email} has $0.01.`).waitFor()
     await dialog.getByRole('button', { name: 'Give credit' }).click()
     await dialog.getByText('An amount such as 5.00.').waitFor()
     await dialog.getByLabel('Amount').fill('1.00')

@@ -8,8 +8,10 @@ import { typedAmount } from '../../format/typed.ts'
 import { Dialog } from '../../parts/dialog.tsx'
 import { TextField } from '../../parts/field.tsx'
 import { Form, FormDialog } from '../../parts/form.tsx'
+import { Money } from '../../parts/money.tsx'
 import { Empty } from '../../parts/notice.tsx'
 import { Answer } from '../../parts/page.tsx'
+import { useCurrency } from '../../session.tsx'
 import { OwnPassword } from '../gate/fields.tsx'
 import { LimitFields } from '../limit-fields.tsx'
 import { ModelChoice } from '../model-choice.tsx'
@@ -46,6 +48,7 @@ export function ActDialog({ act, ...rest }: ActProps & { act: Act }) {
 }
 
 function Post({ account, side, onDone, onClose }: ActProps & { side: 'credit' | 'debit' }) {
+  const currency = useCurrency()
   const once = useOnce()
   const post = useForm({ amount: '', reason: '', expires_at: '' }, async texts => {
     const amount = typedAmount(texts.amount, 'amount')
@@ -65,7 +68,19 @@ function Post({ account, side, onDone, onClose }: ActProps & { side: 'credit' | 
       : { title: 'Take a debit', verb: 'Take debit' }
   return (
     <FormDialog {...words} action={post} onClose={onClose}>
-      <TextField label="Amount" autoFocus inputMode="decimal" placeholder="5.00" {...post.field('amount')} />
+      <p>
+        {account.email} has <Money amount={account.balance} />.
+        {side === 'credit'
+          ? null
+          : ' A debit may be more than that: the balance is below zero then, and no request is served.'}
+      </p>
+      <TextField
+        label={`Amount in ${currency}`}
+        autoFocus
+        inputMode="decimal"
+        placeholder="5.00"
+        {...post.field('amount')}
+      />
       <ToldReason {...post.field('reason')} />
       {side === 'credit' ? (
         <TextField
