@@ -16,13 +16,20 @@ import { LimitFields } from '../limit-fields.tsx'
 const PRESETS = { keys: '' }
 const keyId = (key: Key) => key.id
 
+interface AccountKeysProps {
+  id: number
+  /** How many acts on the account were done here: one that closes it revokes them. */
+  changes: number
+  mayAdminister: boolean
+}
+
 /** The keys of an account, which an administrator may limit and revoke. */
-export function AccountKeys({ id, mayAdminister }: { id: number; mayAdminister: boolean }) {
+export function AccountKeys({ id, changes, mayAdminister }: AccountKeysProps) {
   const [revoking, setRevoking] = useState<Key>()
   const [limiting, setLimiting] = useState<Key>()
   const [address, change] = useAddressState(PRESETS)
   const search = useSettled(address.keys.trim())
-  const keys = useCursorList(`keys ${id} ${search}`, keyId, (cursor, signal) =>
+  const keys = useCursorList(`keys ${id} ${changes} ${search}`, keyId, (cursor, signal) =>
     call('GET /api/admin/accounts/:id/keys', { params: { id }, query: { cursor, search } }, signal),
   )
   return (

@@ -65,7 +65,7 @@ export function AccountPage() {
         groups={['model', 'key', 'channel', 'service_tier']}
         empty={<Empty title="No requests in this time">Nothing was asked with this account's keys.</Empty>}
       />
-      <AccountKeys id={id} mayAdminister={mayAdminister} />
+      <AccountKeys id={id} changes={changes} mayAdminister={mayAdminister} />
       <AccountEntries id={id} changes={changes} />
       <AccountStatements id={id} changes={changes} />
       <p>
