@@ -55,6 +55,8 @@ describe.skipIf(!HAS_BROWSER)('from the printed link to a paid answer, in a brow
     await dialog.getByLabel('Your password').fill(OWNER.password)
     await dialog.getByRole('button', { name: 'Create account' }).click()
     const link = (await owner.page.getByTestId('link').textContent()) ?? ''
+    // What is shown once is left by the one button that says so.
+    expect(await owner.page.getByRole('dialog').getByRole('link').count()).toBe(0)
 
     await customer.page.goto(link)
     await customer.page.getByLabel('Password').fill(CUSTOMER.password)

@@ -143,7 +143,8 @@ function CreateAccount({ onClose, onCreated }: { onClose(): void; onCreated(): v
         note={
           <p>
             Account {account.id} belongs to {account.email}.{' '}
-            <a href={`/admin/accounts/${account.id}`}>Open it</a>
+            {/* It would lead away from a link that is shown once. */}
+            {made.url === null ? <a href={`/admin/accounts/${account.id}`}>Open it</a> : null}
           </p>
         }
       />
