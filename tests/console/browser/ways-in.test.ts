@@ -139,6 +139,9 @@ describe.skipIf(!HAS_BROWSER)('the ways in', () => {
       await owner.page.getByRole('button', { name: 'Make a link to a new password' }).click()
       await confirm(owner.page, 'Make the link')
       const link = (await owner.page.getByTestId('link').textContent()) ?? ''
+      // Whoever hands it over is told that it works for an hour.
+      const end = await owner.page.getByRole('dialog').locator('time').getAttribute('datetime')
+      expect(Math.round((Date.parse(end ?? '') - Date.now()) / 600_000)).toBe(6)
       await owner.page.getByRole('button', { name: 'Done' }).click()
 
       await ada.page.goto(link)

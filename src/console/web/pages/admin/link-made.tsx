@@ -1,7 +1,10 @@
 import type { ComponentChildren } from 'preact'
+import { call } from '../../api/client.ts'
+import { useQuery } from '../../api/query.ts'
 import { CopyButton } from '../../parts/copy.tsx'
 import { Dialog, DialogEnd } from '../../parts/dialog.tsx'
 import { Notice } from '../../parts/notice.tsx'
+import { When } from '../../parts/when.tsx'
 
 /** A one-time link; null: none was asked for. */
 export interface OneTimeLink {
@@ -22,16 +25,30 @@ export function LinkMade({ title, link: { url, mailed }, note, onClose }: LinkMa
     <Dialog title={title} held={url === null ? undefined : 'shown-once'} onClose={onClose}>
       {note}
       {mailed ? <Notice kind="good">It was also sent by mail.</Notice> : null}
-      {url === null ? null : (
-        <>
-          <p>Give this link to them and nobody else. It works once, and only for a while.</p>
-          <div class="secret">
-            <code data-testid="link">{url}</code>
-            <CopyButton text={url} what="the link" />
-          </div>
-        </>
-      )}
+      {url === null ? null : <HandOver url={url} />}
       <DialogEnd onClose={onClose}>Done</DialogEnd>
     </Dialog>
+  )
+}
+
+function HandOver({ url }: { url: string }) {
+  const token = new URL(url).hash.slice(1)
+  const { data } = useQuery(token, signal => call('POST /api/links/inspect', { body: { token } }, signal))
+  return (
+    <>
+      <p>
+        Give this link to them and nobody else. It works once
+        {data === undefined ? null : (
+          <>
+            , until <When iso={data.expires_at} />
+          </>
+        )}
+        .
+      </p>
+      <div class="secret">
+        <code data-testid="link">{url}</code>
+        <CopyButton text={url} what="the link" />
+      </div>
+    </>
   )
 }
