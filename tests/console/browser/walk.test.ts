@@ -104,6 +104,9 @@ describe.skipIf(!HAS_BROWSER)('from the printed link to a paid answer, in a brow
     const table = customer.page.getByRole('region', { name: 'Spend as a table' })
     await table.getByText('acme/echo').waitFor()
     await table.getByText('$0.02').waitFor()
+    // What is told exactly already is not told twice.
+    const totals = customer.page.getByRole('region', { name: 'Usage', exact: true }).locator('dl')
+    expect(await totals.getByText('$0.02', { exact: true }).count()).toBe(1)
     // And what has spent it leads to the requests behind the sum.
     await customer.page.getByRole('link', { name: 'acme/echo' }).click()
     await customer.page.getByRole('heading', { name: 'Requests', exact: true }).waitFor()

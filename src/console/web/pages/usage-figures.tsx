@@ -10,9 +10,9 @@ export function UsageTotals({ usage: { totals } }: { usage: Usage }) {
   const currency = useCurrency()
   return (
     <dl class="columns figures">
-      <Figure name="Spend" note={exactMoney(totals.spend, currency)}>
+      <Rounded name="Spend" exact={exactMoney(totals.spend, currency)}>
         {shortMoney(totals.spend, currency)}
-      </Figure>
+      </Rounded>
       <Figure
         name="Requests"
         note={totals.failed === 0 ? 'all complete' : `${wholeNumber(totals.failed)} did not complete`}
@@ -22,10 +22,19 @@ export function UsageTotals({ usage: { totals } }: { usage: Usage }) {
       <Figure name="Input tokens" note={`${compactNumber(totals.cached_tokens)} read from cache`}>
         {compactNumber(totals.input_tokens)}
       </Figure>
-      <Figure name="Output tokens" note={wholeNumber(totals.output_tokens)}>
+      <Rounded name="Output tokens" exact={wholeNumber(totals.output_tokens)}>
         {compactNumber(totals.output_tokens)}
-      </Figure>
+      </Rounded>
     </dl>
+  )
+}
+
+/** A figure with what it is exactly, if it is not that. */
+function Rounded({ name, exact, children }: { name: string; exact: string; children: string }) {
+  return (
+    <Figure name={name} note={exact === children ? undefined : exact}>
+      {children}
+    </Figure>
   )
 }
 
