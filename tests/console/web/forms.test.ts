@@ -53,6 +53,7 @@ describe('what is typed into a field', () => {
 test.each([
   ['weight', 'weight: At least 1', 'At least 1'],
   ['prices', 'prices.tiers[0].input: No price', 'prices.tiers[0].input: No price'],
+  ['name', 'name: must be short', 'Must be short'],
   ['reason', 'Say why', 'Say why'],
 ])('beside the field %s, "%s" does not say the name again', (field, message, shown) => {
   expect(messageBeside(field, new ApiFailure(400, 'invalid_request', message, field))).toBe(shown)

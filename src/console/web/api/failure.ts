@@ -56,10 +56,11 @@ export function asFailure(error: unknown): ApiFailure {
   )
 }
 
-/** A message that begins with its field's name does without it where the field itself stands. */
+/** A message that begins with its field's name does without it where the field itself stands, and is a sentence still. */
 export function messageBeside(field: string, { message }: ApiFailure): string {
   const name = `${field}: `
-  return message.startsWith(name) ? message.slice(name.length) : message
+  if (!message.startsWith(name)) return message
+  return message.charAt(name.length).toUpperCase() + message.slice(name.length + 1)
 }
 
 function errorOf(body: unknown): { code?: unknown; message?: unknown; field?: unknown } {
