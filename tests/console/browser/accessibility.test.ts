@@ -1,7 +1,15 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import type { Page } from 'playwright-core'
 import { BROWSER_TIMEOUT_MS, HAS_BROWSER, type Visitor } from '#tests/support/browser.ts'
-import { blankLists, crookedButtons, excessOf, faultsOf, hiddenColumns, smallTargets } from './faults.ts'
+import {
+  blankLists,
+  buriedFields,
+  crookedButtons,
+  excessOf,
+  faultsOf,
+  hiddenColumns,
+  smallTargets,
+} from './faults.ts'
 import { FURNISHED_MODEL, furnish } from './furnish.ts'
 import { administratorPlaces, GATES, HOLDER_PLACES, type Place } from './places.ts'
 import { becomeOwner, goTo, OWNER, openStage, type Stage } from './stage.ts'
@@ -10,6 +18,8 @@ const WIDE = { width: 1440, height: 900 }
 const MIDDLE = { width: 768, height: 1024 }
 /** The least that WCAG wants a page to fit (1.4.10): 1280 pixels at 400 %. */
 const NARROW = { width: 320, height: 640 }
+/** The same for 1280 by 1024 pixels. */
+const LOW = { width: 320, height: 256 }
 
 describe.skipIf(!HAS_BROWSER)('every page of the console', () => {
   let stage: Stage
@@ -40,6 +50,7 @@ describe.skipIf(!HAS_BROWSER)('every page of the console', () => {
   const small: string[] = []
   const blank: string[] = []
   const crooked: string[] = []
+  const buried: string[] = []
 
   const look = async (page: Page, place: Place) => {
     await page.emulateMedia({ colorScheme: 'light' })
@@ -59,6 +70,9 @@ describe.skipIf(!HAS_BROWSER)('every page of the console', () => {
     await page.setViewportSize(NARROW)
     await note(wide, excessOf(page, NARROW.width))
     await note(small, smallTargets(page))
+    if (!place.isDialog) return
+    await page.setViewportSize(LOW)
+    await note(buried, buriedFields(page))
   }
 
   beforeAll(async () => {
@@ -104,6 +118,20 @@ describe.skipIf(!HAS_BROWSER)('every page of the console', () => {
   test('has nothing to press that is smaller than 24 pixels, but words of a sentence', () => {
     expect(small).toEqual([])
   })
+
+  test('hides no field that has the focus, on 320 by 256 pixels', () => {
+    expect(buried).toEqual([])
+  })
+
+  test(
+    'says how it can be seen to whom JavaScript is off',
+    async () => {
+      const { page } = await stage.visitor({ javaScriptEnabled: false })
+      await page.goto('/keys')
+      await page.locator('main.gate').getByRole('heading', { name: 'JavaScript is off' }).waitFor()
+    },
+    BROWSER_TIMEOUT_MS,
+  )
 
   test('fits 1440 and 320 pixels: nothing but a container of its own scrolls sideways', () => {
     expect(wide).toEqual([])

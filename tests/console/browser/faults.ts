@@ -49,6 +49,20 @@ export function smallTargets(page: Page): Promise<string[]> {
   )
 }
 
+/** Fields of a dialog that are not whole to be seen when they have the focus. */
+export function buriedFields(page: Page): Promise<string[]> {
+  return page.evaluate<string[]>(
+    `[...document.querySelectorAll('dialog[open] :is(input, select, textarea).control')]
+      .filter(one => one.checkVisibility())
+      .filter(one => {
+        one.focus()
+        const { left, top, bottom, width } = one.getBoundingClientRect()
+        return [top + 2, bottom - 2].some(y => document.elementFromPoint(left + width / 2, y) !== one)
+      })
+      .map(one => one.outerHTML)`,
+  )
+}
+
 /** Lists to choose from that show nothing as chosen. */
 export function blankLists(page: Page): Promise<string[]> {
   return page.evaluate<string[]>(
