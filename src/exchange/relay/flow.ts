@@ -182,8 +182,11 @@ class FlowingAttempt<P extends Prepared, F extends Pipeline> implements AnswerEv
   }
 
   #used(): UsedUp | undefined {
-    const { pipeline, flow } = this.#running
-    return pipeline && flow.used(pipeline)
+    const { pipeline, flow, outlet } = this.#running
+    if (pipeline === undefined) return undefined
+    // What failed while it was held back reached nobody, however much of it had arrived.
+    const isLost = pipeline.meter.error !== undefined && outlet.firstOutputMs === undefined
+    return isLost ? undefined : flow.used(pipeline)
   }
 
   #end(): void {

@@ -266,6 +266,24 @@ describe('an upstream that is silent', () => {
     await until(async () => (await gateway.lastExchange())['error_code'] === 'upstream_rejected')
   })
 
+  test('before its head, and then fails behind output that nobody was given: the error comes in-band, and is free', async () => {
+    const head = Promise.withResolvers<Response>()
+    upstream.answer = () => head.promise
+    const before = upstream.seen.length
+    const call = open('chat')
+    await until(() => upstream.seen.length > before)
+    clock.advance(16_000)
+    const stream = reading(await call)
+    head.resolve(
+      eventStream(`${SURFACES.chat.first}data: {"error":{"message":"out of memory","code":500}}\n\n`),
+    )
+    await stream.toEnd()
+    expect(stream.text).not.toContain('one')
+    expect(stream.text).toContain('out of memory')
+    await until(async () => (await gateway.lastExchange())['error_code'] === 'upstream_error')
+    expect(await gateway.lastExchange()).toMatchObject({ cost_nano: null, usage_source: 'missing' })
+  })
+
   test('only by a clock that is set on by an hour: the stream goes on', async () => {
     const fed = fedStream()
     upstream.answer = () => eventStream(fed.stream)
