@@ -85,6 +85,12 @@ export class BackgroundRun {
     await this.#finish((response, events) => abruptEnd(response, events, this.#waiting, end))
   }
 
+  /** It was refused before it was stored, as its caller is told: nobody else knows of it. */
+  drop(): void {
+    this.#hasEnded = true
+    this.#ending.resolve()
+  }
+
   async #finish(end: ResponseEnd | FindEnd): Promise<void> {
     if (this.#hasEnded) return
     this.#hasEnded = true

@@ -1,3 +1,4 @@
+import { inTime } from '@/db/in-time.ts'
 import { asGatewayError } from '@/errors/gateway-error.ts'
 import { outlineOf, type RequestBody, textsOf } from '@/exchange/admission/body.ts'
 import type { Reservation } from '@/exchange/billing/charge.ts'
@@ -125,7 +126,8 @@ class ResponseState implements CallState {
     await granted
     const { responses, clock } = this.#gateway
     const response = queuedResponse(turn)
-    await responses.store.add({ ...turn, status: 'queued', response, events: [] })
+    // One that comes late is ended as one of a process that died.
+    await inTime(responses.store.add({ ...turn, status: 'queued', response, events: [] }), clock)
     this.#run.isStored = true
     const headers = { ...identityHeaders(record.id, record.surface), ...limitsOf(record, clock.now()) }
     record.isDetached = !turn.streams
@@ -173,7 +175,8 @@ class ResponseState implements CallState {
   async #finishRun(response: Response, { turn, record, run }: RunningTurn): Promise<Response> {
     if (!response.ok) {
       const { code, message } = encodeFailure(asGatewayError(record.error), record.id)
-      await run.fail(code, message)
+      if (run.isStored) await run.fail(code, message)
+      else run.drop()
       return response
     }
     const cut = () => run.fail('server_error', 'The response ended before it was complete')

@@ -248,6 +248,23 @@ describe('what fails', () => {
   })
 
   test.each([
+    ['is away', () => Promise.reject(Object.assign(new Error('closed'), { code: 'CONNECTION_CLOSED' }))],
+    ['hangs', () => new Promise<never>(() => {})],
+  ] as const)(
+    'with a database that %s before it is queued is a 503 soon, and leaves no hold',
+    async (_, act) => {
+      const { store } = gateway.server.gateway.responses
+      const { add, finish } = store
+      Object.assign(store, { add: act, finish: act })
+      const refused = await rejectionOf(
+        openai.responses.create({ model: 'chat/echo', input: 'go', background: true }, { timeout: 20_000 }),
+      ).finally(() => Object.assign(store, { add, finish }))
+      expect(refused).toMatchObject({ status: 503, code: 'billing_unavailable' })
+      await until(async () => (await money()).holds === 0)
+    },
+  )
+
+  test.each([
     ['error-500', 'server_error'],
     ['error-429', 'rate_limit_exceeded'],
     ['error-400', 'invalid_prompt'],
