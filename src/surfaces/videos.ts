@@ -1,4 +1,5 @@
 import { Elysia } from 'elysia'
+import { inTime } from '@/db/in-time.ts'
 import { GatewayError } from '@/errors/gateway-error.ts'
 import type { RequestBody } from '@/exchange/admission/body.ts'
 import type { BodyTerms } from '@/exchange/admission/body-arrival.ts'
@@ -69,7 +70,7 @@ export async function findVideo(
   accountId: number,
   id: string | undefined,
 ): Promise<VideoJob> {
-  const job = id === undefined ? undefined : await gateway.videos.find(accountId, id)
+  const job = id === undefined ? undefined : await inTime(gateway.videos.find(accountId, id), gateway.clock)
   if (job === undefined) throw new GatewayError('not_found', 'There is no such video')
   return job
 }
@@ -113,7 +114,8 @@ async function listOf(gateway: VideoGateway, accountId: number, request: Request
   const { searchParams: query } = new URL(request.url)
   const after = query.get('after')
   const id = after === null ? undefined : (await findVideo(gateway, accountId, readVideoId(after))).id
-  const page = await gateway.videos.page(accountId, { after: id, ...readPage(query) })
+  const found = gateway.videos.page(accountId, { after: id, ...readPage(query) })
+  const page = await inTime(found, gateway.clock)
   const data = page.jobs.map(job => viewOf(job, 'openai', originOf(gateway, request)))
   const [first, last] = [page.jobs[0], page.jobs.at(-1)]
   return {

@@ -65,6 +65,24 @@ test('nor for whether a request was made before, without which it is not made', 
   })
 })
 
+test.each([
+  ['GET', '/v1/videos'],
+  ['GET', `/v1/videos/video_${'0'.repeat(32)}`],
+  ['DELETE', `/v1/videos/video_${'0'.repeat(32)}`],
+  ['POST', `/v1/videos/video_${'0'.repeat(32)}/remix`],
+  ['GET', `/v1beta/models/veo/operations/${'0'.repeat(32)}`],
+] as const)('nor for a video: %s %s', async (method, path) => {
+  await whileItHangs('video_job', async () => {
+    const response = await fetch(gateway.url + path, {
+      method,
+      headers: { authorization: `Bearer ${gateway.key}` },
+      signal: AbortSignal.timeout(20_000),
+    })
+    expect(response.status).toBe(503)
+    expect(Number(response.headers.get('retry-after'))).toBeGreaterThan(0)
+  })
+})
+
 test('readiness says so when the ledger admits nothing', async () => {
   const { ledger } = gateway.server.gateway
   const ready = () => fetch(`${gateway.opsUrl}/readyz`)
