@@ -10,10 +10,8 @@ interface BytesOptions {
   contentType: string
   /** What the upstream says it will send, in bytes; undefined: it does not say. */
   length: number | undefined
-  /** How many of the bytes are kept to be read at the end; none unless said. What is longer is not kept at all. */
-  keptBytes?: number
-  /** What so many bytes come to. `kept` is all of them once they have come, else empty. */
-  used: (bytes: number, kept: Buffer) => UsedUp | undefined
+  /** What they come to. */
+  used: UsedUp
 }
 
 /** A sound, an image or a film on its way: bytes that are counted and not looked at. */
@@ -23,7 +21,6 @@ export class BytesPipeline implements OperationPipeline {
   readonly contentType: string
   readonly #options: BytesOptions
   #bytes = 0
-  #kept: Uint8Array[] = []
 
   constructor(options: BytesOptions) {
     this.#options = options
@@ -34,8 +31,6 @@ export class BytesPipeline implements OperationPipeline {
     if (chunk.length === 0) return
     this.#bytes += chunk.length
     this.meter.output = true
-    if (this.#bytes <= (this.#options.keptBytes ?? 0)) this.#kept.push(Uint8Array.from(chunk))
-    else this.#kept = []
     emit(chunk)
   }
 
@@ -50,8 +45,7 @@ export class BytesPipeline implements OperationPipeline {
   }
 
   used(): UsedUp | undefined {
-    if (!this.meter.output) return undefined
-    return this.#options.used(this.#bytes, Buffer.concat(this.meter.finished ? this.#kept : []))
+    return this.meter.output ? this.#options.used : undefined
   }
 }
 

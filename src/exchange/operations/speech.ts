@@ -62,7 +62,7 @@ function open(
     return new BytesPipeline({
       contentType: headers.get('content-type') ?? 'application/octet-stream',
       length: lengthIn(headers),
-      used: () => spoken,
+      used: spoken,
     })
   }
   return new EventsPipeline({

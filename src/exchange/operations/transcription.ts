@@ -1,3 +1,4 @@
+import { faultInBody } from '@/exchange/attempt/attempt.ts'
 import { textTokens, tokensIn, withMargin } from '@/exchange/billing/token-estimate.ts'
 import type { UsedUp } from '@/exchange/billing/used-up.ts'
 import { isEventStream } from '@/exchange/relay/reply.ts'
@@ -8,19 +9,17 @@ import { SURFACE_FORMAT } from '@/generation/surface.ts'
 import { NO_USAGE } from '@/generation/usage.ts'
 import { asString, type JsonObject, parseObject } from '@/json/json.ts'
 import type { Route } from '@/routing/model.ts'
-import { BytesPipeline, lengthIn } from './bytes-pipeline.ts'
+import { formatEvent } from '@/sse/event.ts'
 import { EventsPipeline } from './events-pipeline.ts'
 import { asksForStream, type Form, fieldsOf } from './form.ts'
 import type { Operation, OperationPipeline, PrepareContext } from './operation.ts'
 import { JSON_TYPE, needsOpenai } from './operation-wire.ts'
 import { type SoundLength, soundLength } from './sound-length.ts'
+import { WholeAsEvents } from './whole-as-events.ts'
 
 /** What a second of sound is in tokens, at the vendors that meter it so; and the most that is said in one. */
 const TOKENS_PER_SECOND = 10
 const MOST_SAID_PER_SECOND = 10
-
-/** An answer that came whole although events were asked for is read for its usage if it is no longer than this. */
-const MAX_WHOLE_BYTES = 4 * 1024 * 1024
 
 /** In the language that is spoken, or in English. */
 export type TranscriptionKind = 'transcription' | 'translation'
@@ -72,14 +71,11 @@ function whole(asked: TranscriptionAsked): Operation {
     delivery: 'whole',
     prepare: (route, { price }) => ({
       ...sent(asked, route),
-      read: (bytes, headers) => {
-        const answer = parseObject(new TextDecoder().decode(bytes))
-        return {
-          body: bytes,
-          contentType: headers.get('content-type') ?? JSON_TYPE,
-          used: usedIn(answer, { asked, rates: price?.rates }) ?? estimated(asked, bytes.length),
-        }
-      },
+      read: (bytes, headers) => ({
+        body: bytes,
+        contentType: headers.get('content-type') ?? JSON_TYPE,
+        used: readWhole(bytes, { asked, rates: price?.rates }).used,
+      }),
     }),
   }
 }
@@ -124,24 +120,43 @@ function open(
   basis: UsageBasis,
   encodeError: PrepareContext['encodeError'],
 ): OperationPipeline {
-  const { asked } = basis
-  const contentType = headers.get('content-type') ?? JSON_TYPE
-  // Whisper takes no notice of `stream`.
-  if (!isEventStream(contentType)) {
-    return new BytesPipeline({
-      contentType,
-      length: lengthIn(headers),
-      keptBytes: MAX_WHOLE_BYTES,
-      used: (bytes, kept) => usedIn(parseObject(kept.toString()), basis) ?? estimated(asked, bytes),
-    })
+  // Whisper takes no notice of `stream`; a keepalive may have told the caller by then that events come.
+  if (!isEventStream(headers.get('content-type'))) {
+    return new WholeAsEvents({ encodeError, read: bytes => asEvent(readWhole(bytes, basis)) })
   }
   return new EventsPipeline({
-    last: ['transcript.text.done'],
+    last: [LAST_EVENT],
     reported: data => usedIn(data, basis),
     // An event has about as much around its text as the text is long.
-    estimated: bytes => estimated(asked, bytes / 2),
+    estimated: bytes => estimated(basis.asked, bytes / 2),
     encodeError,
   })
+}
+
+const LAST_EVENT = 'transcript.text.done'
+
+/** An answer that came whole. */
+interface WholeTranscript {
+  text: string
+  /** Undefined in a shape that is no JSON. */
+  answer: JsonObject | undefined
+  used: UsedUp
+}
+
+/** @throws GatewayError for an error inside a 200 */
+function readWhole(bytes: Uint8Array, basis: UsageBasis): WholeTranscript {
+  const text = new TextDecoder().decode(bytes)
+  const answer = parseObject(text)
+  const fault = answer && faultInBody(answer, () => text)
+  if (fault !== undefined) throw fault
+  return { text, answer, used: usedIn(answer, basis) ?? estimated(basis.asked, bytes.length) }
+}
+
+/** The same as the one event of a stream. */
+function asEvent({ text, answer, used }: WholeTranscript): { events: string; used: UsedUp } {
+  const said = asString(answer?.['text']) ?? text
+  const event = { type: LAST_EVENT, text: said, usage: answer?.['usage'] }
+  return { events: formatEvent(undefined, JSON.stringify(event)), used }
 }
 
 /** What an answer reports; what the model's prices go by and the answer does not report is measured here. */

@@ -175,12 +175,27 @@ describe('money', () => {
     expect(await gateway.lastExchange()).toMatchObject({ usage_source: 'estimated' })
   })
 
-  test('an upstream that takes no notice of `stream` is passed on as it is, and charged as reported', async () => {
-    answer = () => Response.json({ text: 'x', usage: { type: 'duration', seconds: 7 } })
-    const response = await send({ model: 'stt/seconds', file: wav(3), stream: 'true' })
-    expect(response.headers.get('content-type')).toStartWith('application/json')
-    expect(parseObject(await response.text())?.['text']).toBe('x')
-    await until(async () => (await gateway.lastExchange())?.['cost_nano'] === 700_000n)
+  test.each([
+    ['json', () => Response.json({ text: 'hello', usage: { type: 'duration', seconds: 7 } }), 700_000n],
+    ['text', () => new Response('hello', { headers: { 'content-type': 'text/plain' } }), 300_000n],
+  ] as const)(
+    'an upstream that takes no notice of `stream` is told in an event, and charged (%s)',
+    async (response_format, whole, cost_nano) => {
+      answer = whole
+      const file = wav(3)
+      const asked = { model: 'stt/seconds', file, response_format, stream: true } as const
+      const events = await Array.fromAsync(await openai.audio.transcriptions.create(asked))
+      expect(events).toEqual([expect.objectContaining({ type: 'transcript.text.done', text: 'hello' })])
+      await until(async () => (await gateway.lastExchange())?.['cost_nano'] === cost_nano)
+    },
+  )
+
+  test.each([{}, { stream: 'true' }])('an error inside a 200 is one, and costs nothing (%p)', async more => {
+    answer = () => Response.json({ error: { message: 'out of memory', code: 500 } })
+    const response = await send({ model: 'stt/seconds', file: wav(3), ...more })
+    expect(response.status).toBe(502)
+    expect(await response.text()).toContain('out of memory')
+    expect(await gateway.lastExchange()).toMatchObject({ cost_nano: null, end_state: 'upstream_error' })
   })
 
   test('an event stream that breaks off is charged by what came of it, and says so', async () => {
