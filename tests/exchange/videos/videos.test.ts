@@ -197,9 +197,11 @@ test('a maker whose answer has no end is not listened to for ever', async () => 
 })
 
 test('a job is deleted thirty days after its end, and never while money is set aside for it', async () => {
-  const [recent, old, open] = [await order('sora'), await order('sora'), await order('sora')]
+  const [recent, old] = [await order('sora'), await order('sora')]
   maker.state = 'completed'
   for (const { id } of [recent, old]) expect((await show(id)).status).toBe('completed')
+  maker.state = 'in_progress'
+  const open = await order('sora')
   const { sql } = gateway.database
   await sql`update video_job set ended_at = now() - interval '29 days' where id = ${uuidOf(recent.id)}`
   await sql`update video_job set ended_at = now() - interval '30 days' where id in (${uuidOf(old.id)}, ${uuidOf(open.id)})`
