@@ -112,7 +112,7 @@ export function serveApiHost(gateway: ApiGateway, address: ApiAddress): ApiHost 
       if (preflight !== undefined) return preflight
       const request = received.replace(incoming, withWholeUrl(incoming))
       if (address.webSocket && ResponseSockets.isUpgrade(request)) {
-        return sockets.upgrade(server, incoming, listener)
+        return sockets.upgrade(server, incoming, request, listener)
       }
       const answered = answer(request)
       return answered instanceof Promise

@@ -71,9 +71,13 @@ export class ResponseSockets {
     )
   }
 
-  /** Opens a connection for a caller who may call; undefined, or the answer to one who may not. */
+  /**
+   * Opens a connection for a caller who may call; undefined, or the answer to one who may not.
+   * @param incoming the request as the server has it, whose URL may lack the host
+   */
   async upgrade(
     server: Server<ResponseSocket>,
+    incoming: Request,
     request: Request,
     listener: Listener,
   ): Promise<Response | undefined> {
@@ -97,7 +101,7 @@ export class ResponseSockets {
           `WebSockets are served in version ${WEBSOCKET_VERSION} (sec-websocket-version) alone; or use POST`,
         )
       }
-      if (server.upgrade(request, { data, headers: { 'x-request-id': requestId } })) return undefined
+      if (server.upgrade(incoming, { data, headers: { 'x-request-id': requestId } })) return undefined
       throw new GatewayError('invalid_request', 'The WebSocket handshake is not complete')
     } catch (error) {
       return errorResponse(asGatewayError(error), requestId, 'responses')

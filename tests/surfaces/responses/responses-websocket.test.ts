@@ -302,6 +302,7 @@ describe('who may connect', () => {
     ['Authorization', () => [{ authorization: `Bearer ${gateway.key}` }, '']],
     ['x-goog-api-key', () => [{ 'x-goog-api-key': gateway.key }, '']],
     ['query key', () => [{}, `?key=${gateway.key}`]],
+    ['query key, from a host that is none', () => [{ host: 'x:y' }, `?key=${gateway.key}`]],
   ])('the key comes as %s, for the connection and its requests', async (_carrier, credentials) => {
     const connection = await connect(...credentials())
     connection.send(create({ model: 'chat/echo', input: 'let me in' }))
@@ -335,7 +336,7 @@ describe('who may connect', () => {
     const sockets = new ResponseSockets(gateway.server.gateway, 2)
     const server: Server<ResponseSocket> = Bun.serve<ResponseSocket>({
       port: 0,
-      fetch: request => sockets.upgrade(server, request, { addressOf: () => undefined }),
+      fetch: request => sockets.upgrade(server, request, request, { addressOf: () => undefined }),
       websocket: sockets.handler,
     })
     const url = `http://localhost:${server.port}`
