@@ -168,7 +168,8 @@ test('ends at once when it is told to while it waits for what its start needs', 
     stderr: 'inherit',
   })
   const waiting = () => database.sql`
-    select from pg_stat_activity where application_name = 'tollgate migrate' and wait_event = 'advisory'`
+    select from pg_stat_activity
+    where datname = current_database() and application_name = 'tollgate migrate' and wait_event = 'advisory'`
   await until(async () => (await waiting()).length === 1)
   child.kill('SIGTERM')
   expect(await child.exited).toBe(0)
