@@ -76,8 +76,6 @@ export interface LedgerState {
   openHolds: number
   settlementsWaiting: number
   journal: 'off' | 'empty' | 'in use' | 'full'
-  /** Processes that are alive, this one included. */
-  processes: number
   /** Undefined: none was made yet, or this process has not asked. */
   lastAudit: LastAudit | undefined
 }
@@ -167,7 +165,6 @@ export async function openLedger(options: LedgerOptions): Promise<Ledger> {
       openHolds: running.size,
       settlementsWaiting: settles.size(),
       journal: journalState(spill),
-      processes: presence.alive(),
       lastAudit: upkeep.lastAudit,
     }
   }

@@ -167,18 +167,17 @@ export function ledgerStore({ sql }: Pick<Database, 'sql'>) {
         select distinct account_id from ledger_grant where closed_at is null and expires_at <= now() limit ${limit}`
       return rows.map(row => Number(row.account_id))
     },
-    /** Takes what is left of it; returns how many entries that made. */
+    /** Takes what is left of it. */
     expireCredit: (accountId: number) =>
       unhurried(async tx => {
         const [wallet] = await tx<{ debits: bigint; pending: bigint; now: string }[]>`
           select debits, pending, (extract(epoch from now()) * 1000)::bigint as now from ledger_lock_wallet(${accountId})`
-        if (wallet === undefined) return 0
+        if (wallet === undefined) return
         const counters = { debitsNano: wallet.debits, pendingNano: wallet.pending }
         const due = expiries(await selectGrants(tx, accountId), counters, new Date(Number(wallet.now)))
         for (const { grant, amountNano, last } of due) {
           await tx`select ledger_expire(${Bun.randomUUIDv7()}, ${accountId}, ${grant.entryId}, ${grant.entryKind}, ${amountNano}, ${last})`
         }
-        return due.filter(({ amountNano }) => amountNano > 0n).length
       }),
     /**
      * Makes what holds the entries of the next months, and of whatever others there are entries; returns how many months
@@ -191,17 +190,9 @@ export function ledgerStore({ sql }: Pick<Database, 'sql'>) {
         >`select ledger_make_partitions(now(), ${MONTHS_AHEAD}) as made`
         return row?.made ?? 0
       }),
-    rollUp: () =>
-      unhurried(async tx => {
-        const [row] = await tx<{ rows: number }[]>`select ledger_roll_up(now()) as rows`
-        return row?.rows ?? 0
-      }),
-    /** Brings budgets of a period that is still to come, since the clock was set back, to the one that runs; returns how many. */
-    returnBudgets: () =>
-      unhurried(async tx => {
-        const [row] = await tx<{ returned: number }[]>`select ledger_return_budgets() as returned`
-        return row?.returned ?? 0
-      }),
+    rollUp: () => unhurried(tx => tx`select ledger_roll_up(now())`),
+    /** Brings budgets of a period that is still to come, since the clock was set back, to the one that runs. */
+    returnBudgets: () => unhurried(tx => tx`select ledger_return_budgets()`),
   }
 
   /** A transaction that may take longer than those that an exchange waits for. */
