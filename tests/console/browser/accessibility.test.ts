@@ -3,6 +3,7 @@ import type { Page } from 'playwright-core'
 import { BROWSER_TIMEOUT_MS, HAS_BROWSER, type Visitor } from '#tests/support/browser.ts'
 import {
   blankLists,
+  brokenWords,
   buriedFields,
   crookedButtons,
   excessOf,
@@ -51,6 +52,7 @@ describe.skipIf(!HAS_BROWSER)('every page of the console', () => {
   const blank: string[] = []
   const crooked: string[] = []
   const buried: string[] = []
+  const broken: string[] = []
 
   const look = async (page: Page, place: Place) => {
     await page.emulateMedia({ colorScheme: 'light' })
@@ -62,6 +64,7 @@ describe.skipIf(!HAS_BROWSER)('every page of the console', () => {
     await note(faults, faultsOf(page, '{}'))
     await note(blank, blankLists(page))
     await note(crooked, crookedButtons(page))
+    await note(broken, brokenWords(page))
     await note(wide, excessOf(page, WIDE.width))
     await page.emulateMedia({ colorScheme: 'dark' })
     await note(pale, faultsOf(page, '{ runOnly: ["color-contrast"] }'))
@@ -117,6 +120,10 @@ describe.skipIf(!HAS_BROWSER)('every page of the console', () => {
 
   test('has nothing to press that is smaller than 24 pixels, but words of a sentence', () => {
     expect(small).toEqual([])
+  })
+
+  test('breaks no word of a table', () => {
+    expect(broken).toEqual([])
   })
 
   test('hides no field that has the focus, on 320 by 256 pixels', () => {

@@ -49,6 +49,15 @@ export function smallTargets(page: Page): Promise<string[]> {
   )
 }
 
+/** Single words in the cells of a table that are broken over lines; code may be. */
+export function brokenWords(page: Page): Promise<string[]> {
+  return page.evaluate<string[]>(
+    `[...document.querySelectorAll('td span.soft, td .badge')]
+      .filter(one => !/\\s/.test(one.textContent) && one.getClientRects().length > 1)
+      .map(one => one.closest('tr').textContent)`,
+  )
+}
+
 /** Fields of a dialog that are not whole to be seen when they have the focus. */
 export function buriedFields(page: Page): Promise<string[]> {
   return page.evaluate<string[]>(

@@ -43,6 +43,11 @@ describe.skipIf(!HAS_BROWSER)('from the printed link to a paid answer, in a brow
 
   step('a model is offered at a price, and the checklist goes on', async () => {
     await addModel(owner, { id: 'acme/echo', there: 'echo', perRequest: '0.02' })
+    // The words behind its prices stand as close as words do, and not as far as columns.
+    const padding = await owner.page.evaluate(
+      "getComputedStyle(document.querySelector('td .number .soft')).padding",
+    )
+    expect(padding).toBe('0px')
     await owner.page.goto('/')
     await owner.page.getByRole('link', { name: 'Create a key' }).first().waitFor()
   })
