@@ -152,8 +152,12 @@ function readWhole(bytes: Uint8Array, basis: UsageBasis): WholeTranscript {
   return { text, answer, used: usedIn(answer, basis) ?? estimated(basis.asked, bytes.length) }
 }
 
+/** Events, whatever the upstream calls them. */
+const NAMED_OTHERWISE = /^\s*(?:data|event):/
+
 /** The same as the one event of a stream. */
 function asEvent({ text, answer, used }: WholeTranscript): { events: string; used: UsedUp } {
+  if (answer === undefined && NAMED_OTHERWISE.test(text)) return { events: text, used }
   const said = asString(answer?.['text']) ?? text
   const event = { type: LAST_EVENT, text: said, usage: answer?.['usage'] }
   return { events: formatEvent(undefined, JSON.stringify(event)), used }

@@ -178,6 +178,8 @@ describe('money', () => {
   test.each([
     ['json', () => Response.json({ text: 'hello', usage: { type: 'duration', seconds: 7 } }), 700_000n],
     ['text', () => new Response('hello', { headers: { 'content-type': 'text/plain' } }), 300_000n],
+    // Events by another name.
+    ['json', () => new Response('data: {"type":"transcript.text.done","text":"hello"}\n\n'), 300_000n],
   ] as const)(
     'an upstream that takes no notice of `stream` is told in an event, and charged (%s)',
     async (response_format, whole, cost_nano) => {
