@@ -1,18 +1,20 @@
 import { isKeyOf } from '@/json/json.ts'
 
 /** How the base64 of what comes without a media type begins. */
-const MAGIC: readonly (readonly [string, string])[] = [
-  ['/9j/', 'image/jpeg'],
-  ['iVBORw0KGgo', 'image/png'],
-  ['R0lGOD', 'image/gif'],
-  ['UklGR', 'image/webp'],
-  ['JVBERi', 'application/pdf'],
-  ['SUQz', 'audio/mp3'],
+const MAGIC: readonly (readonly [RegExp, string])[] = [
+  [/^\/9j\//, 'image/jpeg'],
+  [/^iVBORw0KGgo/, 'image/png'],
+  [/^R0lGOD/, 'image/gif'],
+  // RIFF, a length, and the end of WEBP or WAVE.
+  [/^UklGR.{7}RUJQ/, 'image/webp'],
+  [/^UklGR.{7}QVZF/, 'audio/wav'],
+  [/^JVBERi/, 'application/pdf'],
+  [/^SUQz/, 'audio/mp3'],
 ]
 
 /** The media type that the first bytes of data show; undefined where they show none that is known. */
 function mediaTypeOfData(base64: string): string | undefined {
-  return MAGIC.find(([start]) => base64.startsWith(start))?.[1]
+  return MAGIC.find(([start]) => start.test(base64))?.[1]
 }
 
 /** A media type without parameters, as it is registered; where it says nothing, what the first bytes of its data show. */

@@ -45,6 +45,12 @@ test.each([
   ['by the first bytes of a PNG', { data: base64('\u0089PNG\r\n\u001a\n') }, 'image', 'image/png'],
   ['by the first bytes of a GIF', { data: base64('GIF89a') }, 'image', 'image/gif'],
   ['by the first bytes of a WebP', { data: base64('RIFF....WEBP') }, 'image', 'image/webp'],
+  [
+    'by the first bytes of a WAV',
+    { mimeType: 'application/octet-stream', data: base64('RIFF....WAVE') },
+    'audio',
+    'audio/wav',
+  ],
   ['by the first bytes of an MP3', { data: base64('ID3') }, 'audio', 'audio/mp3'],
   [
     'by its name, where its caller calls it a stream of bytes',
