@@ -6,7 +6,7 @@ import { openPayer } from '#tests/support/gateway/payer.ts'
 import { FREE_PORTS, rawPost, type ServerProcess, spawnServer } from '#tests/support/gateway/serve-process.ts'
 import { SECRET } from '#tests/support/secret.ts'
 import { testDatabase } from '#tests/support/stores/database.ts'
-import { openTestRedis, type TestRedis } from '#tests/support/stores/redis.ts'
+import { freePort, openTestRedis, type TestRedis } from '#tests/support/stores/redis.ts'
 import {
   eventStream,
   fedStream,
@@ -23,6 +23,8 @@ const EVENT = 'data: {"choices":[{"index":0,"delta":{"content":"one"}}]}\n\n'
 const END = 'data: {"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}\n\ndata: [DONE]\n\n'
 const BODY = '{"model":"m","stream":true,"messages":[{"role":"user","content":"hi"}]}'
 const PATH = '/v1/chat/completions'
+/** A start on a busy machine takes longer than anything else that is waited for. */
+const START_MS = 60_000
 
 let redis: TestRedis | undefined
 let upstream: ScriptedUpstream
@@ -114,7 +116,7 @@ describe('two workers on the embedded default with Redis', () => {
     await until(() => !workersOf(server).includes(victim))
     answer = () => eventStream(EVENT + END)
     await until(async () => (await metric(server, 'tollgate_worker_restarts_total')) === 1)
-    await until(async () => (await metric(server, 'tollgate_workers')) === 2)
+    await until(async () => (await metric(server, 'tollgate_workers')) === 2, START_MS)
     expect(workersOf(server)).toContain(survivor)
     // What it had counted is counted: a sum that fell would be read as one that began anew.
     expect(await metric(server, 'tollgate_exchanges_total{')).toBe(40)
@@ -202,16 +204,16 @@ test('a worker that dies while the others still start is followed by another', a
       },
     }),
   )
-  await until(() => workersOf(supervisor).length === 1)
+  await until(() => workersOf(supervisor).length === 1, START_MS)
   const [first = 0] = workersOf(supervisor)
-  await until(() => workersOf(supervisor).length === 2)
+  await until(() => workersOf(supervisor).length === 2, START_MS)
   process.kill(first, 'SIGKILL')
   let opsUrl: string | undefined
   await until(() => {
     opsUrl = /ops {2}(\S+)/.exec(output)?.[1]
     return opsUrl !== undefined
-  })
-  await until(async () => (await metric({ opsUrl: opsUrl ?? '' }, 'tollgate_workers')) === 2)
+  }, START_MS)
+  await until(async () => (await metric({ opsUrl: opsUrl ?? '' }, 'tollgate_workers')) === 2, START_MS)
   supervisor.kill('SIGTERM')
   expect(await supervisor.exited).toBe(0)
   await reading
@@ -227,14 +229,12 @@ async function halfStarted() {
   const { key } = await openPayer(db)
   const dataDir = mkdtempSync(join(tmpdir(), 'tollgate-workers-'))
   await Bun.write(join(dataDir, 'tollgate.yaml'), configOf(upstream))
-  const free = Bun.serve({ hostname: '127.0.0.1', port: 0, fetch: () => new Response() })
-  const apiUrl = free.url.origin
-  await free.stop(true)
+  const port = await freePort()
   const supervisor = Bun.spawn([process.execPath, join(import.meta.dir, '../../../src/main.ts'), 'serve'], {
     cwd: dataDir,
     env: {
       ...FREE_PORTS,
-      PORT: new URL(apiUrl).port,
+      PORT: String(port),
       DATA_DIR: join(dataDir, 'data'),
       DATABASE_URL: db.url,
       REDIS_URL: redis?.url,
@@ -250,15 +250,15 @@ async function halfStarted() {
     for await (const chunk of stream) output += decoder.decode(chunk, { stream: true })
   }
   const reading = Promise.all([collect(supervisor.stdout), collect(supervisor.stderr)])
-  await until(() => workersOf(supervisor).length === 1)
+  await until(() => workersOf(supervisor).length === 1, START_MS)
   const [first = 0] = workersOf(supervisor)
-  await until(() => workersOf(supervisor).length === 2)
+  await until(() => workersOf(supervisor).length === 2, START_MS)
   const second = workersOf(supervisor).find(pid => pid !== first) ?? 0
   process.kill(second, 'SIGSTOP')
   const fed = fedStream()
   answer = () => eventStream(fed.stream)
   fed.write(EVENT)
-  const client = rawPost(apiUrl, PATH, key, BODY)
+  const client = rawPost(`http://127.0.0.1:${port}`, PATH, key, BODY)
   await until(() => client.text().includes('one'))
   return {
     db,
