@@ -2,6 +2,7 @@ import { expect, test } from 'bun:test'
 import { once } from 'node:events'
 import { connect, createServer, type Server, type Socket } from 'node:net'
 import { fileDatabase } from '#tests/support/stores/file-database.ts'
+import { freePort } from '#tests/support/stores/redis.ts'
 import { openListener } from '@/db/listener.ts'
 
 const database = await fileDatabase()
@@ -93,8 +94,8 @@ async function openDoor() {
   const directory = target.searchParams.get('host')
   const port = Number(target.port || 5432)
   const sockets = new Set<Socket>()
+  const doorPort = await freePort()
   let server: Server | undefined
-  let doorPort = 0
 
   function pass(client: Socket): void {
     const upstream =
@@ -109,8 +110,6 @@ async function openDoor() {
   async function open(): Promise<void> {
     server = createServer(pass)
     await once(server.listen(doorPort, '127.0.0.1'), 'listening')
-    const address = server.address()
-    doorPort = typeof address === 'object' ? (address?.port ?? 0) : 0
   }
 
   await open()

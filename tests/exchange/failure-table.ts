@@ -35,6 +35,8 @@ const END =
   'data: {"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}\n\ndata: {"choices":[],"usage":{"prompt_tokens":5,"completion_tokens":7,"total_tokens":12}}\n\ndata: [DONE]\n\n'
 const ROLE = 'data: {"choices":[{"index":0,"delta":{"role":"assistant","content":""}}]}\n\n'
 const ERROR = 'data: {"error":{"message":"busy","type":"server_error"}}\n\n'
+/** Where nothing listens, and never will: a port that was free a moment ago may be anybody's. */
+const NOBODY = 'http://127.0.0.1:1'
 /** What the second channel's answer costs: 5 tokens at 1, 7 at 2 per million. */
 const ANSWER_NANO = 19_000n
 
@@ -154,8 +156,6 @@ export async function startFailureRig(): Promise<FailureRig> {
   let raw: (request: RawRequest) => void = () => {}
   const first = scriptedUpstream((request, signal) => script(request, signal))
   const bare = await rawUpstream(request => raw(request))
-  const closed = await rawUpstream(() => {})
-  await closed.stop()
   const second = scriptedUpstream(() => eventStream(DELTA.replaceAll('one', 'two') + END))
   const gateway = await startTestGateway()
   let round = 0
@@ -182,7 +182,7 @@ models:
     async observe({ stage, upstream, isSilent }, channels) {
       if ('script' in upstream) script = upstream.script
       if ('raw' in upstream) raw = upstream.raw
-      const url = 'script' in upstream ? first.url : 'raw' in upstream ? bare.url : closed.url
+      const url = 'script' in upstream ? first.url : 'raw' in upstream ? bare.url : NOBODY
       // A channel that answers is waited for however long it takes: no row but those of silence is about time.
       const model = await twoChannels(url, channels, {
         firstByteMs: isSilent && stage !== 'after output' ? 300 : 60_000,
