@@ -1,4 +1,6 @@
-import { afterAll, describe, expect, test } from 'bun:test'
+import { afterAll, describe, expect, spyOn, test } from 'bun:test'
+import { manualClock } from '#tests/support/manual-clock.ts'
+import { until } from '#tests/support/upstreams/upstream.ts'
 import { sqlErrorOf } from '@/db/sql-error.ts'
 import { OWNER_GONE } from '@/ledger/store.ts'
 import type { HoldResult } from '@/ledger/types.ts'
@@ -58,7 +60,9 @@ test('what the last answer did not cost is there for the next request, before it
 
 test('so it is at another process, which does not know of the charge', async () => {
   const one = await fixture.open({ timings: { settleGatherMs: 800 } })
-  const other = await fixture.open({ timings: { settleTravelMs: 1_600 } })
+  const clock = manualClock()
+  const pauses = spyOn(clock, 'after')
+  const other = await fixture.open({ clock, timings: { settleTravelMs: 1_600 } })
   await other.beat()
   const payer = await fixture.payer(100n)
   for (let turn = 0; turn < 2; turn++) {
@@ -66,7 +70,11 @@ test('so it is at another process, which does not know of the charge', async () 
     expect(verdict(await one.hold(request))).toBe('granted')
     void one.settle(costOf(request, 1n))
   }
-  expect(verdict(await other.hold(holdOf(payer, 90n)))).toBe('granted')
+  const asked = other.hold(holdOf(payer, 90n))
+  await until(async () => (await store.balance(payer.accountId))?.balanceNano === 98n)
+  await until(() => pauses.mock.calls.some(([ms]) => ms === 1_600))
+  clock.advance(1_600)
+  expect(verdict(await asked)).toBe('granted')
 })
 
 describe('a hold is denied', () => {
