@@ -508,17 +508,20 @@ test('how a tool is loaded and its input streamed is no loss: it is there at onc
   for (const to of FORMATS) expect([to, ...lost(MESSAGES, to, body)]).toEqual([to])
 })
 
-test('a change of tools in a system message is a loss everywhere else', () => {
-  const removal = { type: 'tool_removal', tool: { type: 'tool_reference', name: 'f' } }
-  const body = {
+test('a change of tools in a system message is no loss, but one of an MCP server is', () => {
+  const removal = (tool: JsonValue) => ({
     max_tokens: 90,
     messages: [
       { role: 'user', content: 'hi' },
-      { role: 'system', content: [removal] },
+      { role: 'system', content: [{ type: 'tool_removal', tool }] },
     ],
+  })
+  const one = removal({ type: 'tool_reference', name: 'f' })
+  const toolset = removal({ type: 'mcp_toolset_reference', server_name: 's' })
+  for (const to of FORMATS) {
+    expect([to, ...lost(MESSAGES, to, one)]).toEqual([to])
+    if (to !== MESSAGES) expect([to, ...lost(MESSAGES, to, toolset)]).toEqual([to, 'tool_removal'])
   }
-  for (const to of FORMATS)
-    if (to !== MESSAGES) expect([to, ...lost(MESSAGES, to, body)]).toEqual([to, 'tool_removal'])
 })
 
 test('an image in a system message is a loss, its text is none', () => {

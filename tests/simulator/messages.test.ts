@@ -207,6 +207,31 @@ describe('messages through the official SDK', () => {
     })
   })
 
+  test('a system message brings tools and takes them away', async () => {
+    const definition = tool('brought')
+    const addition = { type: 'tool_addition', tool: { type: 'tool_definition', definition } }
+    const removal = { type: 'tool_removal', tool: { type: 'tool_reference', name: 'declared' } }
+    const called = async (...content: unknown[]) => {
+      const messages = [user('x'), { role: 'system', content }]
+      const answer = await post('/v1/messages', {
+        model: 'parallel',
+        max_tokens: 99,
+        tools: [tool('declared')],
+        messages,
+      })
+      const { content: blocks, error } = (await answer.json()) as Anthropic.Message & { error?: unknown }
+      return error ?? blocks.map(block => block.type === 'tool_use' && block.name)
+    }
+    expect(await called(addition, removal)).toEqual(['brought', 'brought'])
+    expect(await called(addition, { ...addition, type: 'tool_removal' })).toEqual(['declared', 'declared'])
+    const again = { ...removal, type: 'tool_addition' }
+    expect(await called(removal, again)).toEqual(['declared', 'declared'])
+    const unknown = { type: 'tool_addition', tool: { type: 'tool_reference', name: 'unknown' } }
+    expect(await called(unknown)).toMatchObject({
+      message: expect.stringContaining("no tool is named 'unknown'"),
+    })
+  })
+
   test("a tool that the vendor's server runs can be forced", async () => {
     const answer = await anthropic.messages.create({
       model: 'echo',

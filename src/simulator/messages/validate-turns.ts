@@ -129,7 +129,7 @@ const KINDS = {
     'container_upload',
     'compaction',
   ],
-  system: ['text'],
+  system: ['text', 'tool_addition', 'tool_removal'],
 }
 
 function readBlock(

@@ -114,6 +114,29 @@ function readTools(body: JsonObject, prompt: Prompt): void {
     if (type !== undefined && type !== 'custom') continue
     prompt.tools.push(readTool(tool, `tools.${index}.custom`))
   }
+  changeTools(body, prompt)
+}
+
+/** A system message may bring a tool, another one of the same name, or take one away. */
+function changeTools(body: JsonObject, prompt: Prompt): void {
+  const known = new Map(prompt.tools.map(tool => [tool.name, tool]))
+  const offered = new Map(known)
+  for (const [index, message] of asArray(body['messages']).map(asObject).entries()) {
+    if (message?.['role'] !== 'system') continue
+    for (const [at, block] of asArray(message['content']).map(asObject).entries()) {
+      if (block?.['type'] !== 'tool_addition' && block?.['type'] !== 'tool_removal') continue
+      const path = `messages.${index}.content.${at}.tool`
+      const tool = requireField(asObject(block['tool']), path)
+      const definition = asObject(tool['definition'])
+      const brought = definition && readTool(definition, `${path}.tool_definition.definition`)
+      if (brought !== undefined) known.set(brought.name, brought)
+      const name = brought?.name ?? requireField(asString(tool['name']), `${path}.tool_reference.name`)
+      const changed = known.get(name) ?? refuse(`${path}: no tool is named '${name}'`)
+      if (block['type'] === 'tool_addition') offered.set(name, changed)
+      else offered.delete(name)
+    }
+  }
+  prompt.tools = [...offered.values()]
 }
 
 const KEY = /^[a-zA-Z0-9_.-]{1,64}$/

@@ -208,6 +208,42 @@ describe('blocks', () => {
 })
 
 describe('tools', () => {
+  const named = (name: string, description: string) => ({
+    name,
+    description,
+    input_schema: { type: 'object' },
+  })
+  const addition = (tool: JsonObject) => ({ type: 'tool_addition', tool })
+  const defined = (definition: JsonObject) => addition({ type: 'tool_definition', definition })
+  const reference = (name: string) => ({ type: 'tool_reference', name })
+  const removal = (name: string) => ({ type: 'tool_removal', tool: reference(name) })
+
+  test.each<[string, JsonObject[], string[]]>([
+    ['brought', [defined(named('c', 'new'))], ['a first', 'b first', 'c new']],
+    ['brought as another one', [defined(named('a', 'new'))], ['b first', 'a new']],
+    ['taken away', [removal('a')], ['b first']],
+    ['taken away and offered again', [removal('a'), addition(reference('a'))], ['a first', 'b first']],
+    [
+      'taken away and brought as another one',
+      [removal('a'), defined(named('a', 'new'))],
+      ['b first', 'a new'],
+    ],
+    ['offered, which it was', [addition(reference('b'))], ['a first', 'b first']],
+  ])('a tool that a system message has %s', (_, blocks, expected) => {
+    const { tools, turns } = decode({
+      tools: [named('a', 'first'), { ...named('b', 'first'), defer_loading: true }],
+      messages: [
+        { role: 'user', content: 'x' },
+        { role: 'system', content: [{ type: 'text', text: 'There are other tools.' }, ...blocks] },
+      ],
+    })
+    expect(tools.map(tool => tool.type === 'function' && `${tool.name} ${tool.description}`)).toEqual(
+      expected,
+    )
+    expect(turns[1]).toMatchObject({ role: 'system', parts: [{ text: 'There are other tools.' }] })
+    expect(turns[1]?.parts).toHaveLength(1)
+  })
+
   test('custom, client and hosted kinds', () => {
     const schema = { type: 'object' }
     const { tools } = decode({
@@ -362,6 +398,22 @@ describe('refusals', () => {
     [{ temperature: 2 }, 'temperature'],
     [{ stop_sequences: 'END' }, 'stop_sequences'],
     [{ tools: [{ input_schema: {} }] }, 'tools[0].name'],
+    [
+      {
+        messages: [
+          {
+            role: 'system',
+            content: [
+              {
+                type: 'tool_addition',
+                tool: { type: 'tool_definition', definition: { name: '', input_schema: {} } },
+              },
+            ],
+          },
+        ],
+      },
+      'messages[0].content[0].tool.definition.name',
+    ],
     [{ tool_choice: { type: 'maybe' } }, 'tool_choice.type'],
     [{ tool_choice: { type: 'tool' } }, 'tool_choice.name'],
   ])('%j is refused, naming the field', (body, param) => {

@@ -4,6 +4,7 @@ import { withoutMediaWords } from '@/formats/media/media-words.ts'
 import { type Part, type TextPart, textPart } from '@/generation/part.ts'
 import { resultsFirst, type Turn } from '@/generation/request.ts'
 import { asArray, asObject, asString, isJsonObject, type JsonObject, type JsonValue } from '@/json/json.ts'
+import { toolChange } from './tool-changes.ts'
 
 /**
  * Claude Code writes a header as its first system block. It is for Anthropic's billing, differs between kinds of
@@ -44,10 +45,15 @@ function decodeMessage(wire: JsonObject, path: string): Turn {
       return { role: 'assistant', parts: parts.map(withoutMediaWords) }
     // Claude Code writes system text in the middle of the talk.
     case 'system':
-      return { role: 'system', parts }
+      return { role: 'system', parts: parts.filter(part => !isToolChange(part)) }
     default:
       throw invalidRequest(`${path}.role`, "expected 'user', 'assistant' or 'system'")
   }
+}
+
+/** It is read with `tools`, which other formats have in one place. */
+function isToolChange(part: Part): boolean {
+  return part.type === 'opaque' && toolChange(asObject(part.value) ?? {}) !== undefined
 }
 
 /** Somebody else's part, which no other format has a place for; the API refuses it as well. */

@@ -76,13 +76,14 @@ export function decodeRequest(wire: JsonObject, call: ModelCall): GenerationRequ
   const body = withoutNulls(wire)
   refuseThread(body)
   assertShape(SHAPE, body)
-  const tools = decodeTools(asArray(body['tools']))
+  const messages = asArray(body['messages'])
+  const tools = decodeTools(asArray(body['tools']), messages)
   const toolChoice = asObject(body['tool_choice'])
   return {
     model: call.model,
     stream: call.stream,
     instructions: decodeSystem(body['system']),
-    turns: decodeMessages(asArray(body['messages'])),
+    turns: decodeMessages(messages),
     tools,
     toolChoice: decodeToolChoice(toolChoice, tools),
     parallelToolCalls: inverse(asBoolean(toolChoice?.['disable_parallel_tool_use'])),

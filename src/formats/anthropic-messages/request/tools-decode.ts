@@ -19,6 +19,7 @@ import {
   type JsonObject,
   type JsonValue,
 } from '@/json/json.ts'
+import { offeredTools } from './tool-changes.ts'
 
 /** Tools that the caller runs itself, by the beginning of their versioned type. Their calls are plain tool_use. */
 const CLIENT_TOOLS = ['bash_', 'text_editor_', 'memory_', 'computer_', 'browser_']
@@ -30,9 +31,12 @@ const HOSTED_TOOLS: readonly (readonly [string, HostedToolKind])[] = [
   ['code_execution_', 'code_execution'],
 ]
 
-/** @throws GatewayError `invalid_request` for a function without a name */
-export function decodeTools(tools: readonly JsonValue[]): Tool[] {
-  return tools.map((tool, index) => decodeTool(asObject(tool) ?? {}, `tools[${index}]`))
+/**
+ * The tools that the model may call at the conversation's end.
+ * @throws GatewayError `invalid_request` for a function without a name
+ */
+export function decodeTools(tools: readonly JsonValue[], messages: readonly JsonValue[]): Tool[] {
+  return offeredTools(tools, messages).map(({ wire, path }) => decodeTool(wire, path))
 }
 
 function decodeTool(wire: JsonObject, path: string): Tool {

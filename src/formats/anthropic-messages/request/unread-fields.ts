@@ -69,6 +69,15 @@ const BLOCKS: ReadFields = {
     is_error: 'boolean',
     ...MARK,
   },
+  tool_addition: { type: true, tool: readOfChanged, ...MARK },
+  tool_removal: { type: true, tool: readOfChanged, ...MARK },
+}
+
+/** The tool that a system message brings or takes away; one of another kind is named by its block. */
+function readOfChanged(tool: JsonValue): Read {
+  const type = asObject(tool)?.['type']
+  if (type === 'tool_reference') return { type: true, name: 'string' }
+  return type !== 'tool_definition' || { type: true, definition: readOfTool }
 }
 
 /** A block of a document of blocks. */
