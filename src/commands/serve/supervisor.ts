@@ -126,6 +126,7 @@ class Seat {
       () => {
         servingSince = clock.elapsed()
         this.#isKept = true
+        void worker.exited.then(endIfSilent(worker, { clock, log }))
       },
       () => undefined,
     )
@@ -168,6 +169,29 @@ async function fillAll(
   const shared = Number(new URL(apiUrl).port)
   const filled = Promise.all(others.map(seat => seat.fill(shared))).then(() => apiUrl)
   return Promise.race([stopped, filled])
+}
+
+/** How often a worker is asked whether it is there, and how long it has for its answer. */
+const ASK_MS = 30_000
+const SILENCE_MS = 20_000
+
+/**
+ * Ends a worker that has given no answer twice in a row: stopped or hanging, it would keep the connections that the kernel
+ * goes on giving it. Once may be that this process did not run either. The returned function ends the asking.
+ */
+export function endIfSilent(
+  worker: Pick<WorkerProcess, 'pid' | 'ask' | 'kill'>,
+  { clock, log }: { clock: Clock; log: Pick<Log, 'error'> },
+): () => void {
+  let silences = 0
+  const ask = async () => {
+    const answer = await worker.ask('readiness', SILENCE_MS, clock)
+    silences = answer === undefined ? silences + 1 : 0
+    if (silences !== 2) return
+    log.error({ worker: worker.pid }, 'a worker does not answer any more, and is ended')
+    worker.kill()
+  }
+  return clock.every(ASK_MS, () => void ask())
 }
 
 /** What ends a worker that served for so long is no fault of its start, and the next does not have to wait for it. */

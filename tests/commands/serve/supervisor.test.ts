@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { openPayer } from '#tests/support/gateway/payer.ts'
 import { FREE_PORTS, rawPost, type ServerProcess, spawnServer } from '#tests/support/gateway/serve-process.ts'
+import { manualClock } from '#tests/support/manual-clock.ts'
 import { SECRET } from '#tests/support/secret.ts'
 import { testDatabase } from '#tests/support/stores/database.ts'
 import { freePort, openTestRedis, type TestRedis } from '#tests/support/stores/redis.ts'
@@ -15,9 +16,10 @@ import {
   scriptedUpstream,
   until,
 } from '#tests/support/upstreams/upstream.ts'
+import { within } from '@/clock/wait.ts'
 import { RUNTIME_SETTINGS } from '@/commands/serve/runtime-settings.ts'
-import { failuresOf, restartDelayMs } from '@/commands/serve/supervisor.ts'
-import { workerEnvironment } from '@/commands/serve/worker.ts'
+import { endIfSilent, failuresOf, restartDelayMs } from '@/commands/serve/supervisor.ts'
+import { type WorkerMessage, workerEnvironment } from '@/commands/serve/worker.ts'
 
 const EVENT = 'data: {"choices":[{"index":0,"delta":{"content":"one"}}]}\n\n'
 const END = 'data: {"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}\n\ndata: [DONE]\n\n'
@@ -319,6 +321,55 @@ test('a start that failed says so although SIGTERM arrives while what did start 
   await close()
   expect(output()).toContain('before it served')
 }, 120_000)
+
+describe('a worker that gives no answer', () => {
+  function rig(answers: (question: number) => boolean) {
+    const clock = manualClock()
+    const told: object[] = []
+    let asked = 0
+    let kills = 0
+    const stop = endIfSilent(
+      {
+        pid: 7,
+        ask: (_, withinMs) => {
+          const answer: WorkerMessage = { type: 'readiness', id: asked, reason: 'the database is away' }
+          return within(withinMs, answers(asked++) ? Promise.resolve(answer) : new Promise(() => {}), clock)
+        },
+        kill: () => void kills++,
+      },
+      { clock, log: { error: (line: object) => told.push(line) } },
+    )
+    const pass = async (ms: number) => {
+      for (let passed = 0; passed < ms; passed += 1_000) {
+        clock.advance(1_000)
+        // What came of a question is known a few promises later.
+        await new Promise<void>(resolve => setImmediate(resolve))
+      }
+    }
+    return { pass, stop, told, asked: () => asked, kills: () => kills }
+  }
+
+  test('to two questions in a row is ended, and the log says so', async () => {
+    const { pass, told, kills } = rig(question => question < 2)
+    await pass(139_000)
+    expect(kills()).toBe(0)
+    await pass(1_000)
+    expect([kills(), told]).toEqual([1, [{ worker: 7 }]])
+  })
+
+  test('to one now and then is left alone, as is one that is not ready', async () => {
+    const { pass, asked, kills } = rig(question => question % 2 === 0)
+    await pass(600_000)
+    expect([asked(), kills()]).toEqual([20, 0])
+  })
+
+  test('since it has ended is asked no more', async () => {
+    const { pass, stop, asked } = rig(() => true)
+    stop()
+    await pass(60_000)
+    expect(asked()).toBe(0)
+  })
+})
 
 test('a worker that cannot start ends, although its line to the supervisor is open, so that another is tried', async () => {
   const worker = Bun.spawn([process.execPath, 'src/main.ts', 'serve'], {
