@@ -1,4 +1,4 @@
-import { lookup as lookUp } from 'node:dns/promises'
+import { lookup as lookUp, Resolver } from 'node:dns/promises'
 import { isIP } from 'node:net'
 import type { Clock } from '@/clock/clock.ts'
 import { dropOldest } from '@/clock/oldest.ts'
@@ -14,6 +14,8 @@ interface AddressGuardOptions {
   clock: Pick<Clock, 'elapsed'>
   /** In the place of both ways to look names up. */
   lookup?: Lookup
+  /** Who is asked for names that are not the operator's; as a rule whom the system names. */
+  nameServers?: readonly string[]
   /** True: requests go through a proxy, which resolves names by itself; then only addresses can be judged. */
   proxied?: boolean
 }
@@ -75,9 +77,9 @@ const NO_HEADERS = Object.freeze({})
  * proxy chooses the address.
  */
 export function createAddressGuard(options: AddressGuardOptions): AddressGuard {
-  const { clock, lookup, proxied = false } = options
+  const { clock, lookup, nameServers, proxied = false } = options
   const hosts = new Hosts(clock, lookup ?? systemLookup)
-  const strangers = new Hosts(clock, lookup ?? dnsLookup)
+  const strangers = new Hosts(clock, lookup ?? (hostname => dnsLookup(hostname, nameServers)))
   /** Dials of names that were judged, good for as long as what the name means. */
   const dials = new Map<string, { dial: Dial; host: Host }>()
 
@@ -180,12 +182,20 @@ async function systemLookup(hostname: string): Promise<readonly string[]> {
 
 /**
  * By DNS alone, for names that are not the operator's own. The system's resolver holds one of Bun's few threads, which
- * files need as well, for 10 s where a name server is silent: 20 such names stopped a process for minutes.
+ * files need as well, for 10 s where a name server is silent: 20 such names stopped a process for minutes. A resolver of
+ * its own for each name, since one reads only once which name servers the system has.
  */
-async function dnsLookup(hostname: string): Promise<readonly string[]> {
-  const found = await Bun.dns.lookup(hostname, { backend: 'c-ares' })
-  return found.map(({ address }) => address)
+async function dnsLookup(hostname: string, nameServers?: readonly string[]): Promise<readonly string[]> {
+  const resolver = new Resolver(DNS_PATIENCE)
+  if (nameServers !== undefined) resolver.setServers(nameServers)
+  const found = await Promise.allSettled([resolver.resolve4(hostname), resolver.resolve6(hostname)])
+  const addresses = found.flatMap(answer => (answer.status === 'fulfilled' ? answer.value : []))
+  if (addresses.length === 0 && found[0].status === 'rejected') throw found[0].reason
+  return addresses
 }
+
+/** The second try has twice the time of the first. */
+const DNS_PATIENCE = { timeout: 2_000, tries: 2 }
 
 /** Without the brackets of IPv6. The URL parser has already made one of the many ways to write an IPv4 address. */
 function hostOf(url: string): string {

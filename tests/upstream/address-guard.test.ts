@@ -1,5 +1,4 @@
-import { afterEach, describe, expect, test } from 'bun:test'
-import { getServers, setServers } from 'node:dns'
+import { describe, expect, test } from 'bun:test'
 import { readFile } from 'node:fs/promises'
 import { channelOf } from '#tests/support/channels.ts'
 import { manualClock } from '#tests/support/manual-clock.ts'
@@ -118,18 +117,17 @@ function guard(addresses: Record<string, readonly string[]>, more: { proxied?: b
 }
 
 test("the system's resolver is asked for a name, and all that it says is judged", async () => {
-  const { dialPublic } = createAddressGuard({ clock: manualClock() })
-  await expect(dialPublic('http://localhost/')).rejects.toThrow(/localhost is at (?:127\.|::1)/)
+  const { dial } = createAddressGuard({ clock: manualClock() })
+  const refused = dial(PUBLIC, 'http://localhost/')
+  await expect(refused).rejects.toMatchObject({
+    detail: expect.stringMatching(/localhost is at (?:127\.|::1)/),
+  })
 })
 
 describe("names that are not the operator's", () => {
-  const before = getServers()
-  afterEach(() => setServers(before))
-
   test('are asked of DNS, and those whose name server is silent hold up neither others nor files', async () => {
     await using server = await nameServer(name => (name.startsWith('silent') ? undefined : [8, 8, 4, 4]))
-    setServers([`127.0.0.1:${server.port}`])
-    const { dialPublic } = createAddressGuard({ clock: manualClock() })
+    const { dialPublic } = createAddressGuard({ clock: manualClock(), nameServers: [server.address] })
     const silent = Array.from({ length: 100 }, (_, at) => dialPublic(`http://silent${at}.example/`))
     for (const dial of silent) dial.catch(() => undefined)
     await until(() => server.asked.size === 100)
@@ -138,6 +136,19 @@ describe("names that are not the operator's", () => {
       url: 'http://8.8.4.4/a',
       headers: { host: 'here.example' },
     })
+  })
+
+  test('are judged by all that DNS says of them', async () => {
+    await using server = await nameServer(name => (name.startsWith('inside') ? [10, 0, 0, 7] : [8, 8, 4, 4]))
+    const { dialPublic } = createAddressGuard({ clock: manualClock(), nameServers: [server.address] })
+    await expect(dialPublic('http://inside.example/')).rejects.toThrow('is at 10.0.0.7, which is private')
+    await expect(dialPublic('http://both.example/')).rejects.toThrow('is at fd00::1, which is private')
+  })
+
+  test('that DNS does not know are no address', async () => {
+    await using server = await nameServer(() => [])
+    const { dialPublic } = createAddressGuard({ clock: manualClock(), nameServers: [server.address] })
+    await expect(dialPublic('http://nobody.example/')).rejects.toThrow('ENOTFOUND')
   })
 
   test('are not what a channel goes by', async () => {
@@ -149,7 +160,7 @@ describe("names that are not the operator's", () => {
   })
 })
 
-/** A name server that answers each name with one IPv4 address, or not at all. */
+/** A name server that answers each name with one IPv4 address or none, `both` with an inner one besides, or not at all. */
 async function nameServer(addressOf: (name: string) => readonly number[] | undefined) {
   const asked = new Set<string>()
   const socket = await Bun.udpSocket({
@@ -161,16 +172,18 @@ async function nameServer(addressOf: (name: string) => readonly number[] | undef
         const end = 12 + query.subarray(12).indexOf(0) + 5
         const name = query.toString('latin1', 13, end - 5).replace(/[^a-z0-9]/g, '.')
         asked.add(name)
-        const found = addressOf(name)
-        if (found === undefined) return
-        const isIPv4 = query.readUInt16BE(end - 4) === 1
-        const head = [...query.subarray(0, 2), 0x81, 0x80, 0, 1, 0, isIPv4 ? 1 : 0, 0, 0, 0, 0]
-        const record = isIPv4 ? [0xc0, 12, 0, 1, 0, 1, 0, 0, 0, 60, 0, 4, ...found] : []
-        socket.send(Buffer.from([...head, ...query.subarray(12, end), ...record]), port, address)
+        const ipv4 = addressOf(name)
+        if (ipv4 === undefined) return
+        const ipv6 = name.startsWith('both') ? [0xfd, ...Array(14).fill(0), 1] : []
+        const [type, found] = query.readUInt16BE(end - 4) === 1 ? [1, ipv4] : [28, ipv6]
+        const head = [...query.subarray(0, 2), 0x81, 0x80, 0, 1, 0, found.length > 0 ? 1 : 0, 0, 0, 0, 0]
+        const record = [0xc0, 12, 0, type, 0, 1, 0, 0, 0, 60, 0, found.length, ...found]
+        const answer = [...head, ...query.subarray(12, end), ...(found.length > 0 ? record : [])]
+        socket.send(Buffer.from(answer), port, address)
       },
     },
   })
-  return { port: socket.port, asked, [Symbol.asyncDispose]: async () => socket.close() }
+  return { address: `127.0.0.1:${socket.port}`, asked, [Symbol.asyncDispose]: async () => socket.close() }
 }
 
 const PUBLIC = channelOf(1)
