@@ -272,28 +272,98 @@ test('a pool whose last connection is lost while it ends has ended', async () =>
   await server.close()
 })
 
-/** What patches/ changes in postgres.js 3.4.9: of what such a pool has begun nothing may stand when it has ended. */
-test('a pool whose last connection is lost while it ends and a statement waits has no connection when it has ended', async () => {
+/** What patches/ changes in postgres.js 3.4.9: it had ended before them, and what they were asked on stood for up to an hour. */
+test.each([
+  [1, 'are lost'],
+  [2, 'are lost'],
+  [1, 'become free'],
+  [2, 'become free'],
+])(
+  'a pool of %i that ends and whose connections %s has answered what waited, and has no connection after that',
+  async (max, how) => {
+    const server = await testDatabase()
+    const pool = connect(server.url, { max, applicationName: 'ending' })
+    const free = Promise.withResolvers<void>()
+    const pids: number[] = []
+    const begun = Array.from({ length: max }, () =>
+      pool.sql
+        .begin(async sql => {
+          const [row] = await sql`select pg_backend_pid() as pid`
+          pids.push(Number(row?.['pid']))
+          await free.promise
+        })
+        .catch((error: unknown) => error),
+    )
+    await until(() => pids.length === max)
+    const answers: unknown[] = []
+    const asked = [1, 2, 3, 4, 5, 6, 7]
+    const waiting = asked.map(n => pool.sql`select ${n}::int as n`.then(([row]) => answers.push(row?.['n'])))
+    const ended = pool.sql.end({ timeout: 600 }).then(() => answers.length)
+    if (how === 'are lost') for (const pid of pids) await server.sql`select pg_terminate_backend(${pid})`
+    else free.resolve()
+    await Promise.all([...begun, ...waiting])
+    expect(answers.toSorted()).toEqual(asked)
+    expect(await ended).toBe(asked.length)
+    await until(async () => {
+      const [row] = await server.sql`
+        select count(*)::int as open from pg_stat_activity where application_name = 'ending'`
+      return row?.['open'] === 0
+    })
+    await server.close()
+  },
+)
+
+/** What patches/ changes in postgres.js 3.4.9: the statement that was being connected for was told nothing, ever. */
+test('a pool of several hosts that are all down and that ends has failed what waited', async () => {
   const server = await testDatabase()
-  const pool = connect(server.url, { max: 1, applicationName: 'ending' })
-  const begun = Promise.withResolvers<number>()
+  const [first, second] = [await frontOf(server), await frontOf(server)]
+  const pool = connect(first.addressOver(`${first.host},${second.host}`), { max: 2 })
+  const pids: number[] = []
+  const transactions = [1, 2].map(() =>
+    pool.sql
+      .begin(async sql => {
+        const [row] = await sql`select pg_backend_pid() as pid`
+        pids.push(Number(row?.['pid']))
+        await sql`select pg_sleep(600)`
+      })
+      .catch((error: unknown) => error),
+  )
+  await until(() => pids.length === 2)
+  const waiting = [1, 2, 3].map(n => pool.sql`select ${n}::int`.catch((error: unknown) => error))
+  first.close()
+  second.close()
+  const ended = pool.sql.end({ timeout: 0.2 })
+  await server.sql`select pg_terminate_backend(${Number(pids[0])})`
+  await ended
+  for (const failure of await Promise.all([...transactions, ...waiting])) {
+    expect(failure).toBeInstanceOf(Error)
+  }
+  await server.close()
+})
+
+/** What patches/ changes in postgres.js 3.4.9: what was not yet said to the server, and the transaction, waited for it for ever. */
+test('a transaction whose pool is given up fails with all its statements, though the server is silent', async () => {
+  const server = await testDatabase()
+  const front = await frontOf(server)
+  const pool = connect(front.addressOver(front.host), { max: 1 })
+  const statements = Promise.withResolvers<Promise<unknown>[]>()
   const transaction = pool.sql
     .begin(async sql => {
-      const [row] = await sql`select pg_backend_pid() as pid`
-      begun.resolve(Number(row?.['pid']))
-      await sql`select pg_sleep(600)`
+      await sql`select 1`
+      front.freeze()
+      const failures = [1, 2, 3].map(n => sql`select ${n}::int`.catch((error: unknown) => error))
+      statements.resolve(failures)
+      await Promise.all(failures)
     })
     .catch((error: unknown) => error)
-  const pid = await begun.promise
-  const waiting = pool.sql`select 1 as one`.catch((error: unknown) => error)
-  const ended = pool.sql.end({ timeout: 600 })
-  await server.sql`select pg_terminate_backend(${pid})`
-  await Promise.all([transaction, waiting, ended])
-  await until(async () => {
-    const [row] = await server.sql`
-      select count(*)::int as open from pg_stat_activity where application_name = 'ending'`
-    return row?.['open'] === 0
-  })
+  const failures = await statements.promise
+  pool.renew()
+  for (const failure of await Promise.all([transaction, ...failures])) {
+    expect(failure).toMatchObject({ code: 'CONNECTION_DESTROYED' })
+  }
+  front.cut()
+  front.close()
+  await pool.close()
   await server.close()
 })
 
@@ -326,7 +396,11 @@ async function frontOf({ url }: { url: string }) {
   const cut = () => {
     for (const socket of open) socket.destroy()
   }
-  return { ...front, cut, addressOver: (hosts: string) => `postgres://${user}@${hosts}${pathname}` }
+  /** As of a server that is stopped: it reads no more, so not even that the other end has closed. */
+  const freeze = () => {
+    for (const socket of open) socket.unpipe().pause()
+  }
+  return { ...front, cut, freeze, addressOver: (hosts: string) => `postgres://${user}@${hosts}${pathname}` }
 }
 
 test.each(['', 'target_session_attrs=read-write'])(
