@@ -94,7 +94,7 @@ export function openClient(url: string, options: ConnectOptions & { max: number 
   return postgres(address.url, {
     max: options.max,
     types: { bigint: postgres.BigInt },
-    connect_timeout: 10,
+    connect_timeout: patienceWithHost(hostsOf(url).split(',').length),
     backoff: pauseBeforeAttempt,
     connection: {
       ...SESSION,
@@ -121,6 +121,14 @@ export function openClient(url: string, options: ConnectOptions & { max: number 
  */
 export function pauseBeforeAttempt(failures: number): number {
   return Math.min(0.02 * 2 ** failures, 1)
+}
+
+/**
+ * Seconds that a host has to take a connection. One whose machine is gone says nothing: all but the last of several must
+ * have been tried before the ledger gives its connections up (connectionTimeoutMs), or it would begin at that one again.
+ */
+function patienceWithHost(hosts: number): number {
+  return hosts > 1 ? 5 / hosts : 10
 }
 
 function buildOrm(sql: ReturnType<typeof openClient>) {

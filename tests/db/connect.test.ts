@@ -1,8 +1,10 @@
 import { expect, test } from 'bun:test'
-import { connect as connectTo, createServer, type Socket } from 'node:net'
+import { createServer, type Socket } from 'node:net'
 import { testDatabase } from '#tests/support/stores/database.ts'
+import { frontOf } from '#tests/support/stores/front.ts'
 import { until } from '#tests/support/upstreams/upstream.ts'
 import { connect, openClient, pauseBeforeAttempt } from '@/db/connect.ts'
+import { TIMINGS } from '@/ledger/timings.ts'
 
 test('a database that is back is noticed within a second, however long it was away', () => {
   const pauses = [0, 1, 5, 10, 1_000].map(pauseBeforeAttempt)
@@ -380,29 +382,6 @@ const COPY = Buffer.concat([
   message('Z', 'I'),
 ])
 
-/** Hands on what it is asked to a real server, whose address without host it knows. */
-async function frontOf({ url }: { url: string }) {
-  const { searchParams, hostname, port, username, password, pathname } = new URL(url)
-  const directory = searchParams.get('host')
-  const target =
-    directory === null ? { host: hostname, port: Number(port) } : { path: `${directory}/.s.PGSQL.5432` }
-  const open = new Set<Socket>()
-  const front = await listenerFor(socket => {
-    const onward = connectTo(target).on('error', () => undefined)
-    open.add(socket.on('close', () => open.delete(socket)))
-    socket.pipe(onward).pipe(socket)
-  })
-  const user = password === '' ? username : `${username}:${password}`
-  const cut = () => {
-    for (const socket of open) socket.destroy()
-  }
-  /** As of a server that is stopped: it reads no more, so not even that the other end has closed. */
-  const freeze = () => {
-    for (const socket of open) socket.unpipe().pause()
-  }
-  return { ...front, cut, freeze, addressOver: (hosts: string) => `postgres://${user}@${hosts}${pathname}` }
-}
-
 test.each(['', 'target_session_attrs=read-write'])(
   'of several hosts the one is taken that takes writes, and not a copy before it (%s)',
   async query => {
@@ -418,6 +397,27 @@ test.each(['', 'target_session_attrs=read-write'])(
     await server.close()
   },
 )
+
+test.each([2, 3, 4])(
+  'of %i hosts of which only the last says anything that one is reached before the ledger gives its connections up',
+  n => {
+    const hosts = Array.from({ length: n }, (_, index) => `h${index}:1`).join()
+    const { connect_timeout: seconds } = openClient(`postgres://nobody@${hosts}/none`, { max: 1 }).options
+    expect((n - 1) * seconds * 1_000).toBeLessThanOrEqual(TIMINGS.connectionTimeoutMs - 2_000)
+  },
+)
+
+test('of several hosts the next is asked when the first takes a connection and says nothing, as one that is stopped', async () => {
+  const server = await testDatabase()
+  const silent = await listenerFor(() => undefined)
+  const primary = await frontOf(server)
+  const pool = connect(primary.addressOver(`${silent.host},${primary.host}`), { max: 1 })
+  expect(await pool.sql`select 1 as one`).toMatchObject([{ one: 1 }])
+  await pool.close()
+  silent.close()
+  primary.close()
+  await server.close()
+})
 
 /** What patches/ changes in postgres.js 3.4.9: it began where it had left off, at the copy, and so waited before the first. */
 test('of several hosts each connection begins at the first', async () => {
