@@ -5,10 +5,12 @@ import { invalidRequest } from '@/formats/invalid.ts'
 import { readSpeechUsage } from '@/formats/openai/audio.ts'
 import { SURFACE_FORMAT } from '@/generation/surface.ts'
 import { NO_USAGE } from '@/generation/usage.ts'
+import { formatEvent } from '@/sse/event.ts'
 import { BytesPipeline, lengthIn } from './bytes-pipeline.ts'
 import { EventsPipeline } from './events-pipeline.ts'
 import type { OperationPipeline, PrepareContext, StreamedOperation } from './operation.ts'
 import { needsOpenai, renameModel } from './operation-wire.ts'
+import { WholeAsEvents } from './whole-as-events.ts'
 
 /** Spoken text comes to about so many characters in a second; the slowest voice to about half. */
 const CHARACTERS_PER_SECOND = 15
@@ -65,8 +67,12 @@ function open(
       used: spoken,
     })
   }
+  // Many servers take no notice of `stream_format`; a keepalive may have told the caller by then that events come.
+  if (headers.get('content-type')?.startsWith('audio/') === true) {
+    return new WholeAsEvents({ encodeError, read: sound => ({ events: asEvents(sound), used: spoken }) })
+  }
   return new EventsPipeline({
-    last: ['speech.audio.done'],
+    last: [LAST_EVENT],
     reported: data => {
       const usage = readSpeechUsage(data)
       return usage && { ...spoken, usage, source: 'reported' }
@@ -74,6 +80,16 @@ function open(
     estimated: () => spoken,
     encodeError,
   })
+}
+
+const LAST_EVENT = 'speech.audio.done'
+
+/** A sound that came whole. */
+function asEvents(sound: Uint8Array): string {
+  const audio = Buffer.from(sound).toString('base64')
+  return [{ type: 'speech.audio.delta', audio }, { type: LAST_EVENT }]
+    .map(event => formatEvent(undefined, JSON.stringify(event)))
+    .join('')
 }
 
 /** The vendor speaks the whole text, however much of it the caller heard. */

@@ -120,6 +120,17 @@ describe('money', () => {
     await until(async () => (await gateway.lastExchange())?.['end_state'] === 'upstream_cut')
   })
 
+  test('an upstream that takes no notice of `stream_format` is told in events', async () => {
+    answer = () => new Response('sound', { headers: { 'content-type': 'audio/mpeg' } })
+    const response = await say({ model: 'tts/characters', input: 'abcd', stream_format: 'sse' })
+    expect(response.headers.get('content-type')).toStartWith('text/event-stream')
+    expect(await response.text()).toBe(
+      `data: {"type":"speech.audio.delta","audio":"${btoa('sound')}"}\n\ndata: {"type":"speech.audio.done"}\n\n`,
+    )
+    await until(async () => (await gateway.lastExchange())?.['end_state'] === 'complete')
+    expect(await gateway.lastExchange()).toMatchObject({ cost_nano: 60_000n })
+  })
+
   test('a refusal of the upstream costs nothing and comes in the shape of the surface', async () => {
     answer = () =>
       Response.json(
