@@ -14,4 +14,4 @@ test('the next one', async () => {
   expect(row?.['answer']).toBe(7)
   await (await testDatabase()).close()
   await database.close()
-})
+}, 60_000)
