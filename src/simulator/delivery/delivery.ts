@@ -19,6 +19,8 @@ export interface Delivery {
 
 /** A reset overtakes bytes that the client has not read yet; this leaves it the time to see the events before the cut. */
 const BEFORE_CUT_MS = 50
+/** In so many steps: a process that stood still, in which the client is as well, reads between two of them. */
+const BEFORE_CUT_STEPS = 10
 
 /**
  * A body that is pulled: a frame is made when the reader has room for it, so a stalled reader costs nothing. Frames are
@@ -78,10 +80,16 @@ class PacedSource implements Bun.UnderlyingSource<Uint8Array> {
     const { paceMs, splitBytes } = this.#steering
     const { sleep } = this.#delivery
     if (this.#unsent.byteLength === 0) {
-      if (this.#isCutHere) return sleep(BEFORE_CUT_MS, this.#left.signal)
+      if (this.#isCutHere) return this.#pauseBeforeCut()
       if (this.#framesMade > 0 && paceMs > 0) return sleep(paceMs, this.#left.signal)
     }
     return splitBytes === undefined ? undefined : nextTurn()
+  }
+
+  async #pauseBeforeCut(): Promise<void> {
+    for (let step = 0; step < BEFORE_CUT_STEPS; step += 1) {
+      await this.#delivery.sleep(BEFORE_CUT_MS / BEFORE_CUT_STEPS, this.#left.signal)
+    }
   }
 
   #write(controller: ReadableStreamDefaultController<Uint8Array>): void {

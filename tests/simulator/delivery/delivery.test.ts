@@ -112,6 +112,18 @@ describe('delivery', () => {
     expect(Buffer.concat(chunks).toString()).toEndWith('data: [DONE]\n\n')
   })
 
+  test('cut-N waits for its client in steps: one that stood still as the process did has read the events before the cut', async () => {
+    let steps = 0
+    const simulator = createSimulator({
+      sleep: async () => {
+        steps += 1
+      },
+    })
+    const response = await simulator.fetch(request(chat('cut-2')))
+    expect(await response.text().catch(() => 'broken')).toBe('broken')
+    expect(steps).toBeGreaterThanOrEqual(10)
+  })
+
   test('cut-N lets N events through and breaks the connection, whole answers in their middle', async () => {
     const reader = (await post('/v1/chat/completions', chat('cut-2'))).body?.getReader()
     let text = ''
