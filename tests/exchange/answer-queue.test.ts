@@ -84,13 +84,14 @@ describe('answers that come at once', () => {
       const others = async () => {
         while (!isRead && gone.length < MANY) await add(gone.length)
       }
-      for (let count = 0; count < 100; count += 1) void others()
+      const running = Array.from({ length: 100 }, others)
       socket.once('data', () => {
         isRead = true
         resolve(gone.length)
       })
       socket.write('x')
       expect(await told).toBeLessThan(MANY)
+      await Promise.all(running)
       socket.destroy()
     } finally {
       server.close()
