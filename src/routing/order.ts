@@ -75,11 +75,15 @@ export function orderCandidates(candidates: readonly Candidate[], options: Order
 }
 
 /**
- * What is left to try after a candidate failed. An upstream that fails is likely to fail with its next key too, so the
- * channel's others go to the end; a limit or a refusal is the key's own, and the next key of the channel is still the
+ * What is left to try after a candidate failed. An upstream that fails is likely to fail with its next key too, and what
+ * it refuses in its format (`ignored`) it refuses with each, so the channel's others go to the end; a limit or a refusal is the key's own, and the next key of the channel is still the
  * nearest to the conversation's cache.
  */
-export function afterFailure(rest: readonly Candidate[], failed: Candidate, kind: FailureKind): Candidate[] {
+export function afterFailure(
+  rest: readonly Candidate[],
+  failed: Candidate,
+  kind: FailureKind | 'ignored',
+): Candidate[] {
   if (kind === 'model_refused') {
     const { upstreamModel } = failed.route
     return rest.filter(

@@ -47,8 +47,8 @@ export function judge(complaint: Complaint): GatewayError {
   if (ABOUT_THE_REQUEST.has(status)) {
     return new GatewayError('upstream_rejected', message, {
       status,
-      // The caller named a model that we have; that the upstream has not is a matter of the channel.
-      retry: blames === undefined ? 'never' : 'next-channel',
+      // The caller named a model that we have; that the upstream has not is a matter of the channel, and so is its format.
+      retry: blames === 'model' || isForResponses(complaint) ? 'next-channel' : 'never',
       blames: complaint.foreignReasoning === true ? 'reasoning' : blames,
       // The one word by which clients of every vendor know that a shorter prompt would do, and compact theirs.
       code:
@@ -107,6 +107,14 @@ const MODEL_FORBIDDEN = [
   /\bmodels?\b.{0,200}\b(?:not (?:found|exist|available|supported|enabled)|no access|not have access)\b/is,
   /\b(?:no|not have) access to\b.{0,40}\bmodels?\b/is,
 ]
+
+/** OpenAI's 400 of what its models from gpt-5.4 on do in its other format alone. */
+function isForResponses({ status, param, message }: Complaint): boolean {
+  return status === 400 && param === 'reasoning_effort' && TOOLS_BESIDE_REASONING.test(message)
+}
+
+const TOOLS_BESIDE_REASONING =
+  /^function tools with reasoning_effort are not supported for \S+ in \/v1\/chat\/completions/i
 
 /** OpenAI's 429 of a key whose credit is gone: no wait helps, and each try costs one. */
 function isSpent({ code }: Complaint): boolean {

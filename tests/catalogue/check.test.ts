@@ -5,7 +5,7 @@ import { isPriced } from '@/pricing/coverage.ts'
 import { checkCatalogue, checkModel, type Findings } from './check.ts'
 
 /** The date in the header of the catalogue's files. */
-const CHECKED = new Date('2026-11-20T00:00:00Z')
+const CHECKED = new Date('2026-11-26T00:00:00Z')
 
 test('the shipped prices are those of the package at the date that the files name', () => {
   expect(checkCatalogue(CHECKED).differences).toEqual([])
@@ -13,11 +13,17 @@ test('the shipped prices are those of the package at the date that the files nam
 
 test('what cannot be compared is known', () => {
   expect(checkCatalogue(CHECKED).missing.map(line => line.split(' ')[0])).toEqual([
+    'gpt-6.2-astra',
+    'gpt-6.2-sol',
     'gpt-6.1-sol',
     'gpt-6.1-terra',
+    'claude-fable-5-2',
     'claude-sonnet-5-5',
     'claude-haiku-5-5',
     'gemini-4-argon',
+    'gemini-4-carbon',
+    'gemini-4-hydrogen',
+    'gemini-4-neon',
   ])
 })
 

@@ -54,5 +54,5 @@ test('the example is a valid file', async () => {
   const path = join(import.meta.dir, '../../examples/tollgate.yaml')
   const file = await readConfigFile(path, KEYS, { channels: new Set() })
   expect(file.channels).toHaveLength(3)
-  expect(file.models.map(model => model.id)).toEqual(['gpt-5.1', 'claude-sonnet-4-5', 'assistant'])
+  expect(file.models.map(model => model.id)).toEqual(['gpt-5.1', 'claude-sonnet-5-5', 'assistant'])
 })

@@ -255,6 +255,29 @@ models:
     expect(second.seen).toHaveLength(0)
   })
 
+  test("a 400 that OpenAI's other format would not get: a channel of that answers, and no other key is asked", async () => {
+    round += 1
+    const message =
+      'Function tools with reasoning_effort are not supported for gpt-5.5 in /v1/chat/completions. Please use /v1/responses instead.'
+    const refusal = { message, type: 'invalid_request_error', param: 'reasoning_effort', code: null }
+    const content = [{ type: 'output_text', text: 'two', annotations: [] }]
+    const output = [{ type: 'message', id: 'msg_1', role: 'assistant', status: 'completed', content }]
+    const usage = { input_tokens: 5, output_tokens: 7, total_tokens: 12 }
+    answerFirst = ({ path }) =>
+      path === '/v1/responses'
+        ? Response.json({ id: 'resp_1', object: 'response', status: 'completed', output, usage })
+        : Response.json({ error: refusal }, { status: 400 })
+    await gateway.apply(`
+channels:
+  - { name: a-${round}, format: openai-chat-completions, base_url: "${first.url}", api_keys: ["k", "l"] }
+  - { name: b-${round}, format: openai-responses, base_url: "${first.url}", api_keys: ["k"] }
+models:
+  - { id: tools-${round}, channels: [{ channel: a-${round}, model: m }, { channel: b-${round}, model: m }], prices: { input: 1, output: 2 } }
+`)
+    expect(await (await post(`tools-${round}`, false)).text()).toContain('"two"')
+    expect(first.seen.map(({ path }) => path)).toEqual(['/v1/chat/completions', '/v1/responses'])
+  })
+
   test('on the only channel there is: the error in the shape of the surface, with nothing charged', async () => {
     answerFirst = refuses(500)
     const response = await post(await twoChannels({ alone: true }), true)

@@ -241,7 +241,7 @@ describe('after a failure', () => {
   const rest = candidatesOf([routeOf(channelOf(1, {}, 2)), routeOf(channelOf(2, {}, 2))])
   const [failed, ...others] = rest
 
-  test.each(['upstream_error', 'upstream_timeout'] as const)(
+  test.each(['upstream_error', 'upstream_timeout', 'ignored'] as const)(
     '%s: the other channel is next, and the keys of the failed one come last',
     kind => {
       if (failed === undefined) throw new Error('no candidate')

@@ -174,6 +174,15 @@ describe('what of a channel a complaint is about', () => {
     expect(error.retry).toBe(status === 403 ? 'next-channel' : 'never')
   })
 
+  test("OpenAI's 400 of tools beside reasoning is about its format: a channel of Responses can serve them", () => {
+    const message =
+      "Function tools with reasoning_effort are not supported for gpt-5.6-sol in /v1/chat/completions. To use function tools, use /v1/responses or set reasoning_effort to 'none'."
+    const refused = { ...complaint, status: 400, param: 'reasoning_effort', message }
+    expect(judge(refused)).toMatchObject({ status: 400, blames: undefined, retry: 'next-channel' })
+    expect(judge({ ...refused, message: "Unsupported value: 'reasoning_effort'" }).retry).toBe('never')
+    expect(judge({ ...refused, param: 'messages[0]' }).retry).toBe('never')
+  })
+
   test('a relay whose complaints always have a param, if an empty one, means the model as well', () => {
     const missing = { ...complaint, status: 404, code: 'model_not_found', param: '', message: 'no' }
     expect(judge(missing)).toMatchObject({ blames: 'model', retry: 'next-channel' })

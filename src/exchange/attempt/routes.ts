@@ -107,7 +107,7 @@ function candidatesAfter(
   if (failure.retry !== 'next-channel') throw failure
   if (gateway.clock.elapsed() - record.begunAt >= MAX_FAILOVER_MS) throw failure
   const { kind } = outcomeOf(failure)
-  const rest = kind === 'ok' || kind === 'ignored' ? others : afterFailure(others, failed, kind)
+  const rest = kind === 'ok' ? others : afterFailure(others, failed, kind)
   if (record.tries.length < MAX_ATTEMPTS - 1) return rest
   // A channel's keys may all be of one account at its vendor: the last attempt is another channel's, where there is one.
   const tried = new Set(record.tries.map(({ channel }) => channel))

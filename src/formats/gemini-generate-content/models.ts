@@ -92,7 +92,7 @@ const MODELS: readonly (readonly [RegExp, ModelTraits])[] = [
   [/gemini-.*image/, { ...IMAGES_3, thinking: { type: 'level', levels: ['MINIMAL', 'HIGH'] } }],
   [/gemini-3-pro/, { ...GEMINI_3, thinking: { type: 'level', levels: ['LOW', 'HIGH'] } }],
   [
-    /gemini-4-hydrogen/,
+    /gemini-4-(?:hydrogen|neon)/,
     { ...GEMINI_3, thinking: { type: 'level', levels: ['LOW', 'MEDIUM', 'HIGH', 'XHIGH'] } },
   ],
   [

@@ -38,7 +38,8 @@ function traitsOf(model: string): ModelTraits {
       ...(reasons === false ? CHATS_REFUSE : []),
       ...(reasons === false && name.includes('-search') ? SEARCH_REFUSES : []),
     ]),
-    efforts,
+    // Only Responses takes OpenAI's strongest.
+    efforts: efforts?.filter(effort => effort !== 'max'),
     takesCustomTools: reasons === true && name.startsWith('gpt-'),
     cacheBreakpoints,
     isSearch: /search|sonar/.test(name),

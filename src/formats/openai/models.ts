@@ -36,8 +36,10 @@ const FAMILIES: readonly (readonly [RegExp, OpenaiModel])[] = [
   [/^gpt-5\.(1-codex-max|[2-5]-codex)/, { ...REASONS, efforts: [...THREE, 'xhigh'] }],
   [/^gpt-5\.1(?!\d)/, { ...REASONS, efforts: ['none', ...THREE] }],
   [/^gpt-5\.[1-5](?!\d)/, { ...REASONS, efforts: ['none', ...THREE, 'xhigh'] }],
-  [/^gpt-5\./, { ...REASONS, efforts: ['none', ...THREE, 'xhigh', 'max'], cacheBreakpoints: true }],
-  [/^gpt-6(?![\d.]|-astra)/, { ...REASONS, cacheBreakpoints: true }],
+  [
+    /^gpt-(5\.|6\.1-terra|6(?![\d.]|-astra))/,
+    { ...REASONS, efforts: ['none', ...THREE, 'xhigh', 'max'], cacheBreakpoints: true },
+  ],
   [/^gpt-([6-9]|\d\d)/, { ...REASONS, efforts: [...THREE, 'xhigh', 'max'], cacheBreakpoints: true }],
 ]
 

@@ -431,6 +431,8 @@ describe('configuration', () => {
     ['gemini-4-hydrogen', { effort: 'high' }, { thinkingLevel: 'HIGH' }],
     ['gemini-4-hydrogen', { effort: 'xhigh' }, { thinkingLevel: 'XHIGH' }],
     ['gemini-4-hydrogen', { effort: 'max' }, { thinkingLevel: 'XHIGH' }],
+    ['gemini-4-neon', { effort: 'max' }, { thinkingLevel: 'XHIGH' }],
+    ['gemini-4-carbon', { effort: 'max' }, { thinkingLevel: 'HIGH' }],
     ['gemini-10-flash', { effort: 'minimal' }, { thinkingLevel: 'LOW' }],
     ['gemini-3.6-flash', { effort: 'minimal' }, { thinkingLevel: 'MINIMAL' }],
     ['gemini-3.7-flash', { effort: 'minimal' }, { thinkingLevel: 'LOW' }],

@@ -368,6 +368,8 @@ describe('limits and sampling', () => {
     ['gpt-6-sol', 'none', 'none'],
     ['gpt-6-astra', 'none', 'low'],
     ['gpt-6.1-sol', 'minimal', 'low'],
+    ['gpt-6.1-terra', 'none', 'none'],
+    ['gpt-6.2-astra', 'max', 'max'],
     ['gpt-10', 'none', 'low'],
     ['openai/gpt-oss-120b', 'xhigh', 'high'],
     ['someone/else', 'max', 'max'],
