@@ -19,11 +19,18 @@ export function channelRow(
   return {
     ...channelFields(stored),
     name: stored.name,
-    api_keys: stored.keyIds.map((id, index) => ({
-      id,
-      hint: hintOf(stored.apiKeys[index] ?? ''),
-      breaker: breakerRow(health?.keys.find(({ keyId }) => keyId === id)?.breaker),
-    })),
+    api_keys: stored.keyIds.map((id, index) => {
+      const key = health?.keys.find(({ keyId }) => keyId === id)
+      return {
+        id,
+        hint: hintOf(stored.apiKeys[index] ?? ''),
+        breaker: breakerRow(key?.breaker),
+        refused_models: (key?.refusedModels ?? []).map(({ model, breaker }) => ({
+          model,
+          breaker: breakerRow(breaker),
+        })),
+      }
+    }),
     health: {
       breaker: breakerRow(health?.breaker),
       first_byte_ms: health?.firstByteMs === undefined ? null : Math.round(health.firstByteMs),

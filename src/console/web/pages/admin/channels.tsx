@@ -187,8 +187,18 @@ function ChannelCard({ channel }: { channel: Channel }) {
           ) : (
             <ul class="stack tight">
               {channel.api_keys.map((key, index) => (
-                <li key={key.id} class="row">
-                  <code>{key.hint ?? `key ${index + 1}`}</code> <BreakerState breaker={key.breaker} />
+                <li key={key.id} class="stack tight">
+                  <span class="row">
+                    <code>{key.hint ?? `key ${index + 1}`}</code> <BreakerState breaker={key.breaker} />
+                  </span>
+                  {key.refused_models.map(({ model, breaker }) => (
+                    <span key={model} class="row">
+                      <span>
+                        for <code>{model}</code>
+                      </span>{' '}
+                      <BreakerState breaker={breaker} />
+                    </span>
+                  ))}
                 </li>
               ))}
             </ul>
