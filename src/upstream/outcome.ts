@@ -100,7 +100,7 @@ const MODEL_UNKNOWN =
 
 /** How a 404 about a model begins, behind the names that LiteLLM gives it: further on it may repeat what the caller wrote, as the id of a file. */
 const MODEL_GONE =
-  /^(?:[\w.]*NotFoundError: |\w+Exception - )*(?:model: \S+$|not found the model \S+ or permission denied|(?:(?:the|this|requested|specified|publisher) )*models?\b\S*(?: or endpoint)?(?: \S+)?(?: \w+){0,2} (?:not (?:found|exist|available|supported|enabled)|no access)\b)/i
+  /^(?:(?:litellm\.)?NotFoundError: |\w+Exception (?:NotFoundError )?- )*(?:model: \S+$|not found the model \S+ or permission denied|(?:(?:the|this|requested|specified|publisher) )*models?\b\S*(?: or endpoint)?(?: \S+)?(?: \w+){0,2} (?:not (?:found|exist|available|supported|enabled)|no access)\b)/i
 
 /** Anywhere in a 403, which would else be about the key, and close it for every model. */
 const MODEL_FORBIDDEN = [

@@ -87,7 +87,7 @@ export async function runKills(options: KillsOptions): Promise<KillsResult> {
     const credits = [RICH, RICH, RICH, RICH, RICH, POOR]
     const payers = await Promise.all(credits.map(credit => fleet.payer(credit)))
     const load = startLoad(fleet, payers, options)
-    // Each caller has begun: a kill finds somebody in the middle of an answer, however slow the start was.
+    // As many answers have begun as there are streams: a kill finds some in their middle, however slow the start was.
     await until(() => upstream.sent.size >= options.streams)
     const { lastKillAt, ...broken } = await breakThings(fleet, options)
     const calls = await load.stop()

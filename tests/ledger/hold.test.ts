@@ -59,7 +59,8 @@ test('what the last answer did not cost is there for the next request, before it
 })
 
 test('so it is at another process, which does not know of the charge', async () => {
-  const one = await fixture.open({ timings: { settleGatherMs: 800 } })
+  const gathering = manualClock()
+  const one = await fixture.open({ clock: gathering, timings: { settleGatherMs: 800 } })
   const clock = manualClock()
   const pauses = spyOn(clock, 'after')
   const other = await fixture.open({ clock, timings: { settleTravelMs: 1_600 } })
@@ -71,8 +72,9 @@ test('so it is at another process, which does not know of the charge', async () 
     void one.settle(costOf(request, 1n))
   }
   const asked = other.hold(holdOf(payer, 90n))
-  await until(async () => (await store.balance(payer.accountId))?.balanceNano === 98n)
   await until(() => pauses.mock.calls.some(([ms]) => ms === 1_600))
+  gathering.advance(800)
+  await until(async () => (await store.balance(payer.accountId))?.balanceNano === 98n)
   clock.advance(1_600)
   expect(verdict(await asked)).toBe('granted')
 })

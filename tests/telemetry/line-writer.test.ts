@@ -95,15 +95,17 @@ test('a process whose reader stands still ends all the same', async () => {
     [
       'sh',
       '-c',
-      `{ "$0" "$1" one 5000 alone exit; echo "ended $?" >&2; } | sleep 50`,
+      `{ "$0" "$1" one 5000 alone exit; echo "ended $?" >&2; } | sh -c 'echo "reader $$" >&2; exec sleep 600'`,
       process.execPath,
       PROCESS,
     ],
     { stdout: 'ignore', stderr: 'pipe' },
   )
   const said = child.stderr.getReader()
-  expect(new TextDecoder().decode((await said.read()).value)).toBe('ended 3\n')
-  child.kill()
+  let text = ''
+  while (!text.includes('ended')) text += new TextDecoder().decode((await said.read()).value)
+  process.kill(Number(/^reader (\d+)$/m.exec(text)?.[1]))
+  expect(text).toContain('ended 3\n')
 }, 60_000)
 
 describe('a writer', () => {

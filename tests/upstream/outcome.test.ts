@@ -146,6 +146,12 @@ describe('what of a channel a complaint is about', () => {
     ['Volcengine', 404, 'InvalidEndpointOrModel.NotFound', 'The model or endpoint doubao-9 does not exist'],
     ['Volcengine', 404, 'ModelNotOpen', 'Your account 21 has not activated the model doubao-9.'],
     ['LiteLLM', 404, '404', 'litellm.NotFoundError: OpenAIException - The model `x` does not exist'],
+    [
+      'LiteLLM',
+      404,
+      '404',
+      'litellm.NotFoundError: AzureException NotFoundError - The model `x` does not exist',
+    ],
     ['a follower', 404, undefined, 'Model x-large not found'],
     ['a follower', 404, undefined, 'The requested model x is currently not available'],
   ])('%s, %i, %p, %p: one model with this key; another channel may have it', (_, status, code, message) => {
@@ -161,6 +167,7 @@ describe('what of a channel a complaint is about', () => {
     [404, "Container with id 'model' not found."],
     [404, 'container: no access to the model'],
     [404, 'FileError: model weights.bin not found'],
+    [404, 'FileNotFoundError: model weights.bin not found'],
     [400, 'The model does not exist'],
     // OpenRouter's callers name models in `models` as well.
     [400, 'vendor/x-9 is not a valid model ID'],

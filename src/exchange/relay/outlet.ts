@@ -299,7 +299,7 @@ export class Outlet {
     const { meter } = pipeline
     if (meter.error !== undefined || pipeline.done) this.#cancel()
     else if (!this.#committed && (meter.output || this.#heldBytes > MAX_HELD_BYTES)) this.#commit()
-    if (this.#concludedAt !== undefined || !meter.isConclusive) return
+    if (this.#concludedAt !== undefined || !meter.isConclusive || pipeline.ending === 'some') return
     this.#concludedAt = this.#lastRead
     this.#events?.onConclusion()
   }

@@ -79,7 +79,8 @@ interface Content {
 
 function readContent(value: JsonValue): Content {
   const content = asObject(value)
-  return { isModel: content?.['role'] === 'model', parts: asArray(content?.['parts']).map(asObject) }
+  const role = asString(content?.['role'])?.toLowerCase()
+  return { isModel: role === 'model', parts: asArray(content?.['parts']).map(asObject) }
 }
 
 function isCall(part: JsonObject | undefined): boolean {

@@ -164,21 +164,23 @@ describe('an upstream that goes on behind the end of its answer', () => {
   }
 
   test.each([
-    ['its usage known', 5, 1, { usageMetadata: { promptTokenCount: 1, candidatesTokenCount: 2 } }],
-    ['no usage told', 60, 1, {}],
+    ['its usage known', 5, 1, { usageMetadata: { promptTokenCount: 1, candidatesTokenCount: 2 } }, [true]],
+    ['no usage told', 60, 1, {}, []],
     [
-      'another answer was asked for',
+      'another answer was asked for, so that it is not known what all cost',
       60,
       2,
       { usageMetadata: { promptTokenCount: 1, candidatesTokenCount: 2 } },
+      [],
     ],
-  ])('has as long from there as one that is silent: %s', async (_, seconds, answers, usage) => {
+  ])('has as long from there as one that is silent: %s', async (_, seconds, answers, usage, concluded) => {
     const clock = manualClock()
     const one = await running(clock, 'gemini-generate-content', gemini({ text: 'one' }), answers)
     one.upstream.write(gemini({ text: '.', finishReason: 'STOP' }, usage))
     await one.reader.read()
     await goOn(one, clock, seconds - 1, '\n')
     expect(one.ending.aborted).toBe(false)
+    expect(one.concluded).toEqual(concluded)
     await goOn(one, clock, 1, '\n')
     expect(one.ending.aborted).toBe(true)
     await one.ended

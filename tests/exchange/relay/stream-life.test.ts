@@ -1,4 +1,4 @@
-import { describe, expect, spyOn, test } from 'bun:test'
+import { afterAll, describe, expect, spyOn, test } from 'bun:test'
 import { scriptedGateway } from '#tests/support/gateway/scripted-gateway.ts'
 import { least } from '#tests/support/least.ts'
 import { manualClock } from '#tests/support/manual-clock.ts'
@@ -8,6 +8,9 @@ import { PassthroughPipeline } from '@/exchange/relay/passthrough-pipeline.ts'
 import { CODECS } from '@/formats/registry.ts'
 
 const reads = [HubPipeline, PassthroughPipeline].map(({ prototype }) => spyOn(prototype, 'push'))
+afterAll(() => {
+  for (const read of reads) read.mockRestore()
+})
 /** How many reads of upstreams' answers the gateway has taken. */
 const taken = () => reads.reduce((sum, { mock }) => sum + mock.calls.length, 0)
 
