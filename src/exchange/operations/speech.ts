@@ -5,12 +5,11 @@ import { invalidRequest } from '@/formats/invalid.ts'
 import { readSpeechUsage } from '@/formats/openai/audio.ts'
 import { SURFACE_FORMAT } from '@/generation/surface.ts'
 import { NO_USAGE } from '@/generation/usage.ts'
-import { formatEvent } from '@/sse/event.ts'
 import { BytesPipeline, lengthIn } from './bytes-pipeline.ts'
 import { EventsPipeline } from './events-pipeline.ts'
 import type { OperationPipeline, PrepareContext, StreamedOperation } from './operation.ts'
 import { needsOpenai, renameModel } from './operation-wire.ts'
-import { WholeAsEvents } from './whole-as-events.ts'
+import { SoundAsEvents, SPEECH_DONE } from './sound-as-events.ts'
 
 /** Spoken text comes to about so many characters in a second; the slowest voice to about half. */
 const CHARACTERS_PER_SECOND = 15
@@ -68,11 +67,11 @@ function open(
     })
   }
   // Many servers take no notice of `stream_format`; a keepalive may have told the caller by then that events come.
-  if (headers.get('content-type')?.startsWith('audio/') === true) {
-    return new WholeAsEvents({ encodeError, read: sound => ({ events: asEvents(sound), used: spoken }) })
+  if (!NO_SOUND.test(headers.get('content-type') ?? '')) {
+    return new SoundAsEvents({ length: lengthIn(headers), used: spoken, encodeError })
   }
   return new EventsPipeline({
-    last: [LAST_EVENT],
+    last: [SPEECH_DONE],
     reported: data => {
       const usage = readSpeechUsage(data)
       return usage && { ...spoken, usage, source: 'reported' }
@@ -82,15 +81,8 @@ function open(
   })
 }
 
-const LAST_EVENT = 'speech.audio.done'
-
-/** A sound that came whole. */
-function asEvents(sound: Uint8Array): string {
-  const audio = Buffer.from(sound).toString('base64')
-  return [{ type: 'speech.audio.delta', audio }, { type: LAST_EVENT }]
-    .map(event => formatEvent(undefined, JSON.stringify(event)))
-    .join('')
-}
+/** Events by any name, or an error inside a 200; sound has as many names as it has servers, or none. */
+const NO_SOUND = /^(?:text\/|application\/json)/i
 
 /** The vendor speaks the whole text, however much of it the caller heard. */
 function estimate(text: string): UsedUp & { extras: { characters: number } } {

@@ -147,19 +147,21 @@ interface WholeTranscript {
 function readWhole(bytes: Uint8Array, basis: UsageBasis): WholeTranscript {
   const text = new TextDecoder().decode(bytes)
   const answer = parseObject(text)
-  const fault = answer && faultInBody(answer, () => text)
+  // Some have an empty `error` beside the text.
+  const fault =
+    asString(answer?.['text']) === undefined ? answer && faultInBody(answer, () => text) : undefined
   if (fault !== undefined) throw fault
   return { text, answer, used: usedIn(answer, basis) ?? estimated(basis.asked, bytes.length) }
 }
 
 /** Events, whatever the upstream calls them. */
-const NAMED_OTHERWISE = /^\s*(?:data|event):/
+const NAMED_OTHERWISE = /^\s*(?:event:.*\r?\n)?data: ?[{[]/
 
 /** The same as the one event of a stream. */
 function asEvent({ text, answer, used }: WholeTranscript): { events: string; used: UsedUp } {
   if (answer === undefined && NAMED_OTHERWISE.test(text)) return { events: text, used }
-  const said = asString(answer?.['text']) ?? text
-  const event = { type: LAST_EVENT, text: said, usage: answer?.['usage'] }
+  // Beside the text what the shape that was asked for has: segments, words, the language.
+  const event = { ...answer, type: LAST_EVENT, text: asString(answer?.['text']) ?? text }
   return { events: formatEvent(undefined, JSON.stringify(event)), used }
 }
 

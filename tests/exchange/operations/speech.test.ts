@@ -120,14 +120,36 @@ describe('money', () => {
     await until(async () => (await gateway.lastExchange())?.['end_state'] === 'upstream_cut')
   })
 
-  test('an upstream that takes no notice of `stream_format` is told in events', async () => {
-    answer = () => new Response('sound', { headers: { 'content-type': 'audio/mpeg' } })
+  test.each(['audio/mpeg', 'Audio/MPEG', 'application/octet-stream', undefined])(
+    'an upstream that takes no notice of `stream_format` is told in events, whatever it calls its sound: %p',
+    async type => {
+      const fed = fedStream()
+      answer = () => new Response(fed.stream, { headers: type === undefined ? {} : { 'content-type': type } })
+      fed.write('so')
+      const response = await say({ model: 'tts/characters', input: 'abcd', stream_format: 'sse' })
+      expect(response.headers.get('content-type')).toStartWith('text/event-stream')
+      const reader = response.body?.getReader()
+      const delta = `data: {"type":"speech.audio.delta","audio":"${btoa('so')}"}\n\n`
+      expect(new TextDecoder().decode((await reader?.read())?.value)).toBe(delta)
+      fed.close()
+      expect(new TextDecoder().decode((await reader?.read())?.value)).toBe(
+        'data: {"type":"speech.audio.done"}\n\n',
+      )
+      await until(async () => (await gateway.lastExchange())?.['end_state'] === 'complete')
+      expect(await gateway.lastExchange()).toMatchObject({ cost_nano: 60_000n })
+    },
+  )
+
+  test('a sound that breaks off is charged in events as it is without, and ends in an error', async () => {
+    const cut = fedStream()
+    answer = () => new Response(cut.stream, { headers: { 'content-type': 'audio/mpeg' } })
+    cut.write('so')
     const response = await say({ model: 'tts/characters', input: 'abcd', stream_format: 'sse' })
-    expect(response.headers.get('content-type')).toStartWith('text/event-stream')
-    expect(await response.text()).toBe(
-      `data: {"type":"speech.audio.delta","audio":"${btoa('sound')}"}\n\ndata: {"type":"speech.audio.done"}\n\n`,
-    )
-    await until(async () => (await gateway.lastExchange())?.['end_state'] === 'complete')
+    const reader = response.body?.getReader()
+    await reader?.read()
+    cut.fail()
+    expect(new TextDecoder().decode((await reader?.read())?.value)).toContain('"code":"upstream_error"')
+    await until(async () => (await gateway.lastExchange())?.['end_state'] === 'upstream_cut')
     expect(await gateway.lastExchange()).toMatchObject({ cost_nano: 60_000n })
   })
 

@@ -176,18 +176,36 @@ describe('money', () => {
   })
 
   test.each([
-    ['json', () => Response.json({ text: 'hello', usage: { type: 'duration', seconds: 7 } }), 700_000n],
-    ['text', () => new Response('hello', { headers: { 'content-type': 'text/plain' } }), 300_000n],
+    [
+      'json',
+      () => Response.json({ text: 'hello', usage: { type: 'duration', seconds: 7 } }),
+      { text: 'hello', usage: { type: 'duration', seconds: 7 } },
+      700_000n,
+    ],
+    ['json', () => Response.json({ text: 'hello', error: '' }), { text: 'hello' }, 300_000n],
+    [
+      'verbose_json',
+      () => Response.json({ text: 'hello', language: 'en', segments: [{ id: 0 }] }),
+      { text: 'hello', language: 'en', segments: [{ id: 0 }] },
+      300_000n,
+    ],
+    ['text', () => new Response('hello'), { text: 'hello' }, 300_000n],
+    ['text', () => new Response('data: the new oil'), { text: 'data: the new oil' }, 300_000n],
     // Events by another name.
-    ['json', () => new Response('data: {"type":"transcript.text.done","text":"hello"}\n\n'), 300_000n],
+    [
+      'json',
+      () => new Response('data: {"type":"transcript.text.done","text":"hello"}\n\n'),
+      { text: 'hello' },
+      300_000n,
+    ],
   ] as const)(
     'an upstream that takes no notice of `stream` is told in an event, and charged (%s)',
-    async (response_format, whole, cost_nano) => {
+    async (response_format, whole, told, cost_nano) => {
       answer = whole
       const file = wav(3)
       const asked = { model: 'stt/seconds', file, response_format, stream: true } as const
       const events = await Array.fromAsync(await openai.audio.transcriptions.create(asked))
-      expect(events).toEqual([expect.objectContaining({ type: 'transcript.text.done', text: 'hello' })])
+      expect(events).toEqual([expect.objectContaining({ type: 'transcript.text.done', ...told })])
       await until(async () => (await gateway.lastExchange())?.['cost_nano'] === cost_nano)
     },
   )
