@@ -42,6 +42,8 @@ interface ConnectOptions {
   applicationName?: string
   /** The server gives up on a statement that takes longer. Without it, what the operator has set there. */
   statementTimeoutMs?: number
+  /** A host that takes no connection for so long is left. Without it, `patienceWithHost`. */
+  hostPatienceMs?: number
   onNotify?: (channel: string, payload: string) => void
   /** A connection was lost or closed. */
   onClose?: () => void
@@ -94,7 +96,7 @@ export function openClient(url: string, options: ConnectOptions & { max: number 
   return postgres(address.url, {
     max: options.max,
     types: { bigint: postgres.BigInt },
-    connect_timeout: patienceWithHost(hostsOf(url).split(',').length),
+    connect_timeout: (options.hostPatienceMs ?? patienceWithHost(url)) / 1_000,
     backoff: pauseBeforeAttempt,
     connection: {
       ...SESSION,
@@ -124,11 +126,12 @@ export function pauseBeforeAttempt(failures: number): number {
 }
 
 /**
- * Seconds that a host has to take a connection. One whose machine is gone says nothing: all but the last of several must
- * have been tried before the ledger gives its connections up (connectionTimeoutMs), or it would begin at that one again.
+ * Milliseconds that a host has to take a connection. One whose machine is gone says nothing, and two of these must have
+ * been left before the ledger gives its connections up (connectionTimeoutMs), or it would begin at the first again. Less
+ * for each of more hosts would leave one that is only slow, in every round.
  */
-function patienceWithHost(hosts: number): number {
-  return hosts > 1 ? 5 / hosts : 10
+function patienceWithHost(url: string): number {
+  return isList(url) ? 2_500 : 10_000
 }
 
 function buildOrm(sql: ReturnType<typeof openClient>) {
