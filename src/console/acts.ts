@@ -43,7 +43,7 @@ export async function writeAct(tx: Transaction, { userId, email, ip }: Actor, ac
   await tx.insert(adminAct).values({ ...act, userId, email, ip: ip ?? null })
 }
 
-/** Newest first. Of `action` and `target` a part is enough, of a number all of it. */
+/** Newest first. Of `action` and `target` a part is enough. */
 export function readActs(
   rows: Rows,
   part: {
@@ -69,8 +69,12 @@ export function readActs(
     .limit(part.limit)
 }
 
-/** `account 1` is a part of `account 1 and more`, and none of `account 17`. */
+/**
+ * Whatever the case. A number as the first or last word of the part is all of a number: `account 1` and `1` are parts of
+ * `account 1 and more` and not of `account 17`; `claude-4-2025` is one of `claude-4-20250514`.
+ */
 function hasPart(text: typeof adminAct.action | typeof adminAct.target, part: string) {
-  const parted = sql`replace(lower(${text}), lower(${part}), chr(1))`
-  return sql`${parted} ~ (chr(1) || ${/\d$/.test(part) ? '(?![0-9])' : ''})`
+  const before = /^\d+(?!\S)/.test(part) ? '(?<![0-9])' : ''
+  const after = /(?<!\S)\d+$/.test(part) ? '(?![0-9])' : ''
+  return sql`${text} ~* ${before + part.replace(/[\\^$.|?*+()[\]{}]/g, '\\$&') + after}`
 }

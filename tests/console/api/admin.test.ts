@@ -732,8 +732,15 @@ test("the system's health is told", async () => {
   expect(health.processes).toHaveLength(1)
 })
 
-test('the log of acts is searched by parts of what was done and to what, and a number is one as a whole', async () => {
-  const all = ['thing 4', 'thing 41', 'thing acme/gpt-4', 'thing acme/gpt-4-mini']
+test('the log of acts is searched by parts of what was done and to what; a word that is a number is all of one', async () => {
+  const all = [
+    'thing 4',
+    'thing 41',
+    'thing 114',
+    'thing 1111',
+    'thing acme/gpt-4',
+    'thing a^/gpt-4-20250514',
+  ]
   for (const target of all) {
     await gateway.database.sql`
       insert into admin_act (email, action, target) values ('somebody', 'thing.do_it', ${target})`
@@ -745,7 +752,13 @@ test('the log of acts is searched by parts of what was done and to what, and a n
   expect(await found({ action: 'DO_' })).toEqual(all)
   expect(await found({ action: 'do%' })).toEqual([])
   expect(await found({ target: 'thing 4' })).toEqual(['thing 4'])
-  expect(await found({ target: 'GPT-4' })).toEqual(['thing acme/gpt-4', 'thing acme/gpt-4-mini'])
+  const theirs = ['thing acme/gpt-4', 'thing a^/gpt-4-20250514']
+  expect(await found({ target: 'GPT-4' })).toEqual(theirs)
+  expect(await found({ action: 'thing.', target: '4' })).toEqual(['thing 4', ...theirs])
+  expect(await found({ action: 'thing.', target: '11' })).toEqual([])
+  expect(await found({ target: 'gpt-4-2025' })).toEqual(['thing a^/gpt-4-20250514'])
+  expect(await found({ target: 'a^/' })).toEqual(['thing a^/gpt-4-20250514'])
+  expect(await found({ target: '[a-z]' })).toEqual([])
   expect(await found({ action: 'thing.', target: 'thing ' })).toEqual(all)
 })
 
