@@ -14,7 +14,7 @@ const inviteCommand: Command = {
   async run(args, io) {
     const words = readArguments(args, { email: 'text' })
     const email = requiredEmail(words)
-    const url = await withDatabase(io, async ({ orm }, { publicConsoleUrl, console: { host, port } }) => {
+    const { url } = await withDatabase(io, async ({ orm }, { publicConsoleUrl, console: { host, port } }) => {
       const address = `http://${host.includes(':') ? `[${host}]` : host}:${port}`
       const maker = {
         now: io.now,

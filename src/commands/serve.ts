@@ -112,7 +112,7 @@ async function serve({ settings, io, log, metrics }: Serving): Promise<void> {
   const welcome = await welcomeTo(database, settings, isNew)
   // The last that opens, in one turn with the greeting: who finds the one finds the other.
   ops = bindOps(settings.ops, probes)
-  greet(io, { apiUrl, consoleUrl: console.url, opsUrl: ops.url.origin }, { welcome, link })
+  greet(io, { apiUrl, consoleUrl: console.url, opsUrl: ops.url.origin }, { welcome, link: link?.url })
   hasStarted()
   log.info({ signal: await stop }, 'stopping')
 }

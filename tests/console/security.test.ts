@@ -535,7 +535,7 @@ describe('a one-time link', () => {
   test('works once, of two at the same moment for one', async () => {
     const maker = linkMakerOf(site.console)
     const terms = { kind: 'invite', email: 'once@example.com', role: 'read_only' } as const
-    const token = tokenOf(await makeLink(maker, gateway.database.orm, terms))
+    const token = tokenOf((await makeLink(maker, gateway.database.orm, terms)).url)
     const accept = () =>
       site.send(undefined, 'POST /api/links/accept', { body: { token, password: PASSWORD } })
     const statuses = (await Promise.all([accept(), accept()])).map(({ status }) => status)
@@ -551,7 +551,7 @@ describe('a one-time link', () => {
   ] as const)('%s is good for %i hours, and not for a moment longer', async (kind, hours) => {
     const email = kind === 'first_owner' ? null : `${kind}@example.com`
     const terms = { kind, email, role: null }
-    const token = tokenOf(await makeLink(linkMakerOf(site.console), gateway.database.orm, terms))
+    const token = tokenOf((await makeLink(linkMakerOf(site.console), gateway.database.orm, terms)).url)
     const inspect = async () =>
       (await site.send(undefined, 'POST /api/links/inspect', { body: { token } })).status
     clock.advance(hours * 3_600_000 - 1)
@@ -563,7 +563,7 @@ describe('a one-time link', () => {
   test('to a new password works no more once the password was changed otherwise', async () => {
     const ada = await site.signUp('both-ways@example.com')
     const terms = { kind: 'password_reset', email: ada.email, role: null } as const
-    const token = tokenOf(await makeLink(linkMakerOf(site.console), gateway.database.orm, terms))
+    const token = tokenOf((await makeLink(linkMakerOf(site.console), gateway.database.orm, terms)).url)
     const body = { current: PASSWORD, password: 'yet another password' }
     await site.call(ada, 'PUT /api/me/password', { body })
     const taken = { token, password: 'the password of a thief' }
@@ -575,7 +575,7 @@ describe('a one-time link', () => {
   test('to a new password is not undone by a change that began before it', async () => {
     const ada = await site.signUp('shut-out@example.com')
     const terms = { kind: 'password_reset', email: ada.email, role: null } as const
-    const token = tokenOf(await makeLink(linkMakerOf(site.console), gateway.database.orm, terms))
+    const token = tokenOf((await makeLink(linkMakerOf(site.console), gateway.database.orm, terms)).url)
     const { passwords } = site.console
     const { hash } = passwords
     passwords.hash = async password => {
@@ -593,7 +593,7 @@ describe('a one-time link', () => {
   test('to a new password ends the sessions that there are', async () => {
     const ada = await site.signUp('reset@example.com')
     const terms = { kind: 'password_reset', email: 'reset@example.com', role: null } as const
-    const token = tokenOf(await makeLink(linkMakerOf(site.console), gateway.database.orm, terms))
+    const token = tokenOf((await makeLink(linkMakerOf(site.console), gateway.database.orm, terms)).url)
     const body = { token, password: 'another good password' }
     expect((await site.send(undefined, 'POST /api/links/accept', { body })).status).toBe(200)
     expect((await site.send(ada, 'GET /api/keys')).status).toBe(401)
@@ -649,7 +649,7 @@ describe('a one-time link', () => {
     const ada = await site.signUp('invited-anew@example.com')
     const roleAfter = async (role: Role | null) => {
       const terms = { kind: 'invite', email: ada.email, role } as const
-      const token = tokenOf(await makeLink(linkMakerOf(site.console), gateway.database.orm, terms))
+      const token = tokenOf((await makeLink(linkMakerOf(site.console), gateway.database.orm, terms)).url)
       const { user } = await site.call(undefined, 'POST /api/links/accept', {
         body: { token, password: PASSWORD },
       })
@@ -663,7 +663,7 @@ describe('a one-time link', () => {
   test('that is printed or proves an address is no key to an account that is there', async () => {
     const ada = await site.signUp('there@example.com')
     const terms = { kind: 'signup', email: ada.email, role: null } as const
-    const token = tokenOf(await makeLink(linkMakerOf(site.console), gateway.database.orm, terms))
+    const token = tokenOf((await makeLink(linkMakerOf(site.console), gateway.database.orm, terms)).url)
     const body = { token, password: 'the password of a thief' }
     expect(await site.fail(undefined, 'POST /api/links/accept', { body })).toMatchObject({ code: 'refused' })
     expect((await signIn(ada.email, 'the password of a thief')).status).toBe(401)
@@ -672,7 +672,7 @@ describe('a one-time link', () => {
   test('for the first owner is none once somebody administers', async () => {
     const maker = linkMakerOf(site.console)
     const terms = { kind: 'first_owner', email: null, role: 'owner' } as const
-    const token = tokenOf(await makeLink(maker, gateway.database.orm, terms))
+    const token = tokenOf((await makeLink(maker, gateway.database.orm, terms)).url)
     await site.signUp('somebody@example.com', 'owner')
     expect(await firstOwnerLink(maker, gateway.database.orm)).toBeUndefined()
     const body = { token, password: PASSWORD, email: 'intruder@example.com' }

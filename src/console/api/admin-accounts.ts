@@ -21,10 +21,11 @@ import { readAmount } from '../money/amount.ts'
 import { entryPage } from '../money/entries.ts'
 import { downloadEntries, printStatement, readStatements } from '../money/statements.ts'
 import { cursorId, cursorOf, readPage } from '../paging.ts'
-import { linkMakerOf, mailLink, makeLink } from '../sign-in/links.ts'
+import { handOver, linkMakerOf, makeLink, type NewLink } from '../sign-in/links.ts'
 import type { SignedIn } from '../sign-in/sessions.ts'
 import { userStore } from '../sign-in/user-store.ts'
 import { type Account as AccountRow, adminAccountRoutes, type NewAccount } from './contract/admin-accounts.ts'
+import type { MadeLink } from './contract/admin-links.ts'
 import { actorOf, type Call, controller, type Incoming, type Listener } from './controller.ts'
 import { keyPage } from './keys.ts'
 
@@ -158,7 +159,7 @@ async function createAccount(
   console: Console,
   call: Incoming<SignedIn>,
   body: NewAccount,
-): Promise<{ account: Account; url: string | null; mailed: boolean }> {
+): Promise<{ account: Account; url: string | null; expires_at: string | null; mailed: boolean }> {
   const { trialCredit } = await loadDefaults(console.database)
   const credit = parseMoney(body.credit ?? trialCredit)
   if (credit === undefined) throw invalid('credit', 'This is no amount, as in 5.00')
@@ -170,32 +171,30 @@ async function createAccount(
       onTrial: body.credit === undefined,
       models,
     })
-    const url = body.invite === true ? await inviteHolder(console, tx, account, call.signedIn.user.id) : null
-    const after = { email: account.email, credit: formatMoney(credit), models, invited: url !== null }
+    const link =
+      body.invite === true ? await inviteHolder(console, tx, account, call.signedIn.user.id) : undefined
+    const after = { email: account.email, credit: formatMoney(credit), models, invited: link !== undefined }
     const act = { action: 'account.create', target: `account ${account.id}`, before: null, after }
-    return { result: { account, url }, act }
+    return { result: { account, link }, act }
   })
-  const { account, url } = made
-  return { ...made, mailed: url !== null && (await mailLink(console, account.email, 'invite', url)) }
+  const { account, link } = made
+  if (link === undefined) return { account, url: null, expires_at: null, mailed: false }
+  return { account, ...(await handOver(console, account.email, 'invite', link)) }
 }
 
 /** A link for an account that nobody signs in for yet. */
-async function inviteTo(
-  console: Console,
-  call: Incoming<SignedIn>,
-  id: number,
-): Promise<{ url: string; mailed: boolean }> {
+async function inviteTo(console: Console, call: Incoming<SignedIn>, id: number): Promise<MadeLink> {
   const account = await accountStore(console.database).findAccount(id)
   if ((await userStore(console.database.orm).findByAccount(id)) !== undefined) {
     throw new ConsoleError('refused', 'Somebody signs in for this account already')
   }
   if (account.status === 'closed') throw new ConsoleError('refused', 'This account is closed')
   const { email } = account
-  const url = await administer(console, actorOf(call), async tx => ({
+  const link = await administer(console, actorOf(call), async tx => ({
     result: await inviteHolder(console, tx, account, call.signedIn.user.id),
     act: { action: 'account.invite', target: `account ${id}`, before: null, after: { email } },
   }))
-  return { url, mailed: await mailLink(console, email, 'invite', url) }
+  return handOver(console, email, 'invite', link)
 }
 
 /** Whoever accepts it signs in for the account, with no role. */
@@ -204,7 +203,7 @@ function inviteHolder(
   tx: Transaction,
   { email }: Account,
   madeBy: number,
-): Promise<string> {
+): Promise<NewLink> {
   return makeLink(linkMakerOf(console), tx, { kind: 'invite', email, role: null, madeBy })
 }
 

@@ -9,7 +9,7 @@ import { cursorId, cursorOf, readPage } from '../paging.ts'
 import { refuseOverwriting, revisionOf } from '../revision.ts'
 import { factorStore } from '../sign-in/factor-store.ts'
 import { linkStore } from '../sign-in/link-store.ts'
-import { linkMakerOf, mailLink, makeLink } from '../sign-in/links.ts'
+import { handOver, linkMakerOf, makeLink } from '../sign-in/links.ts'
 import { sessionStore } from '../sign-in/session-store.ts'
 import { hasRank, type SignedIn } from '../sign-in/sessions.ts'
 import { lockAdministrators, type StoredUser, userStore } from '../sign-in/user-store.ts'
@@ -66,7 +66,7 @@ export function adminUsersApi(console: Console, listener: Listener) {
     'POST /api/admin/users/invite': async ({ body, ...call }) => {
       const email = storedEmail(body.email)
       const terms = { kind: 'invite', email, role: body.role, madeBy: call.signedIn.user.id } as const
-      const url = await administer(console, actorOf(call), async tx => ({
+      const link = await administer(console, actorOf(call), async tx => ({
         result: await makeLink(linkMakerOf(console), tx, terms),
         act: {
           action: 'user.invite',
@@ -75,7 +75,7 @@ export function adminUsersApi(console: Console, listener: Listener) {
           after: { email, role: body.role },
         },
       }))
-      return { url, mailed: await mailLink(console, email, 'invite', url) }
+      return handOver(console, email, 'invite', link)
     },
     'PUT /api/admin/users/:id/role': async ({ params: { id }, body: { role, revision }, ...call }) => {
       const changed = await change(call, id, 'user.role', roleOf, async (tx, user) => {
@@ -93,17 +93,17 @@ export function adminUsersApi(console: Console, listener: Listener) {
     },
     'POST /api/admin/users/:id/reset-link': async ({ params: { id }, ...call }) => {
       refuseOneself(call, id)
-      const { email, url } = await administer(console, actorOf(call), async tx => {
+      const { email, link } = await administer(console, actorOf(call), async tx => {
         const { email, status } = await findBelow(tx, call, id)
         if (status !== 'active') throw new ConsoleError('refused', 'This user is disabled: enable them first')
         const madeBy = call.signedIn.user.id
         const terms = { kind: 'password_reset', email, role: null, madeBy } as const
-        const url = await makeLink(linkMakerOf(console), tx, terms)
+        const link = await makeLink(linkMakerOf(console), tx, terms)
         await userStore(tx).change(id, { resetRequestedAt: null })
         const act = { action: 'user.reset-link', target: `user ${id}`, before: null, after: { email } }
-        return { result: { email, url }, act }
+        return { result: { email, link }, act }
       })
-      return { url, mailed: await mailLink(console, email, 'password_reset', url) }
+      return handOver(console, email, 'password_reset', link)
     },
     'POST /api/admin/users/:id/totp/remove': async ({ params: { id }, ...call }) => {
       refuseOneself(call, id)

@@ -59,7 +59,7 @@ export function linksApi(console: Console, listener: Listener) {
 async function beginSignup(console: Console, email: string): Promise<void> {
   const known = await userStore(console.database.orm).findByEmail(email)
   const terms = { kind: known === undefined ? 'signup' : 'password_reset', email, role: null } as const
-  const url = await makeLink(linkMakerOf(console), console.database.orm, terms)
+  const { url } = await makeLink(linkMakerOf(console), console.database.orm, terms)
   // Not waited for: how long a mail takes would tell.
   void mailLink(console, email, terms.kind, url)
 }
@@ -91,6 +91,6 @@ async function requestReset(console: Console, email: string): Promise<void> {
     return
   }
   const terms = { kind: 'password_reset', email, role: null } as const
-  const url = await makeLink(linkMakerOf(console), console.database.orm, terms)
+  const { url } = await makeLink(linkMakerOf(console), console.database.orm, terms)
   void mailLink(console, email, 'password_reset', url)
 }

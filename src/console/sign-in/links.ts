@@ -6,6 +6,7 @@ import { Refusal } from '@/errors/refusal.ts'
 import { parseMoney } from '@/pricing/money.ts'
 import { loadDefaults } from '@/routing/catalog/defaults.ts'
 import { writeAct } from '../acts.ts'
+import type { MadeLink } from '../api/contract/admin-links.ts'
 import { type Console, entryOf } from '../deployment.ts'
 import { ConsoleError, invalid } from '../failure.ts'
 import { linkStore, type StoredLink } from './link-store.ts'
@@ -41,14 +42,21 @@ interface LinkMaker {
   publicUrl(): string
 }
 
+/** A link that was just made. */
+export interface NewLink {
+  url: string
+  expiresAt: Date
+}
+
 /** A new link in the place of those of its kind for the same address. The token is behind the #, which no server sees. */
 export async function makeLink(
   maker: LinkMaker,
   rows: Rows,
   { kind, email, role, madeBy }: LinkTerms,
-): Promise<string> {
+): Promise<NewLink> {
   const token = newToken()
   const now = maker.now()
+  const expiresAt = new Date(now + LIFETIMES[kind])
   const store = linkStore(rows)
   await store.revoke(email, [kind])
   await store.add({
@@ -58,13 +66,13 @@ export async function makeLink(
     role,
     madeBy: madeBy ?? null,
     createdAt: new Date(now),
-    expiresAt: new Date(now + LIFETIMES[kind]),
+    expiresAt,
   })
-  return `${maker.publicUrl()}/link#${token}`
+  return { url: `${maker.publicUrl()}/link#${token}`, expiresAt }
 }
 
 /** The link that makes the first administrator; undefined: there is one. */
-export async function firstOwnerLink(maker: LinkMaker, rows: Rows): Promise<string | undefined> {
+export async function firstOwnerLink(maker: LinkMaker, rows: Rows): Promise<NewLink | undefined> {
   if (await userStore(rows).hasAdministrator()) return undefined
   return makeLink(maker, rows, { kind: 'first_owner', email: null, role: 'owner' })
 }
@@ -106,6 +114,16 @@ It works once, and for ${inWords(LIFETIMES[kind])}. If you did not expect this m
     console.log.warn({ err: error }, 'a mail could not be sent')
     return false
   }
+}
+
+/** Mails a link if it can, and what whoever made it is told of it. */
+export async function handOver(
+  console: Console,
+  to: string,
+  kind: MailedKind,
+  { url, expiresAt }: NewLink,
+): Promise<MadeLink> {
+  return { url, expires_at: expiresAt.toISOString(), mailed: await mailLink(console, to, kind, url) }
 }
 
 function inWords(ms: number): string {

@@ -53,6 +53,26 @@ test('links that nobody has used are listed without what is in them, and one tha
   expect((await site.fail(owner, route, ofInvite)).status).toBe(404)
 })
 
+test('whoever makes a link is told until when it works, and null where none was asked for', async () => {
+  const body = { password: PASSWORD }
+  const isTold = async (made: { expires_at: string | null }) =>
+    expect((await open())[0]).toMatchObject({ expires_at: made.expires_at })
+  const { account, ...first } = await site.call(owner, 'POST /api/admin/accounts', {
+    body: { email: 'told@example.com', invite: true, ...body },
+  })
+  await isTold(first)
+  const params = { id: account.id }
+  await isTold(await site.call(owner, 'POST /api/admin/accounts/:id/invite', { params, body }))
+  const user = { id: (await site.signUp('resets@example.com')).userId }
+  await isTold(await site.call(owner, 'POST /api/admin/users/:id/reset-link', { params: user, body }))
+  const other = { email: 'other@example.com', role: 'admin', ...body } as const
+  await isTold(await site.call(owner, 'POST /api/admin/users/invite', { body: other }))
+  const alone = { body: { email: 'alone@example.com' } }
+  const none = { url: null, expires_at: null, mailed: false }
+  expect(await site.call(owner, 'POST /api/admin/accounts', alone)).toMatchObject(none)
+  for (const { id } of await open()) await site.call(owner, 'DELETE /api/admin/links/:id', { params: { id } })
+})
+
 test('one that was used is in no list, and the pages follow one another without a gap', async () => {
   const invite = (number: number) =>
     site.call(owner, 'POST /api/admin/users/invite', {

@@ -33,7 +33,15 @@ describe.skipIf(!HAS_BROWSER)('the ways in', () => {
     await owner.page.goto('/admin/users')
     await owner.page.getByRole('button', { name: 'Invite administrator' }).click()
     await owner.page.getByLabel('Email').fill('ada@example.com')
+    let looked = 0
+    await owner.page.route('**/api/links/inspect', route => {
+      looked += 1
+      return route.continue()
+    })
     await confirm(owner.page, 'Make the link')
+    // Until when it works is told as it is made: looks at links are counted, and whoever is invited needs them.
+    await owner.page.getByText('It works once, until').waitFor()
+    expect(looked).toBe(0)
     await ada.page.route('**/api/links/inspect', route => route.abort())
     await ada.page.goto((await owner.page.getByTestId('link').textContent()) ?? '')
     await ada.page.getByText('cannot be reached').waitFor()

@@ -1,4 +1,5 @@
 import { type Static, Type } from '@sinclair/typebox'
+import { madeLink } from './admin-links.ts'
 import { entry, ofMonth, statements } from './billing.ts'
 import { key, keyFilters } from './keys.ts'
 import { receipt, requestFilters, requestLine, requestPage } from './requests.ts'
@@ -90,7 +91,12 @@ export const adminAccountRoutes = contracts({
     access: 'admin',
     asks: 'password',
     body: newAccount,
-    response: closed({ account, url: nullable(Type.String()), mailed: Type.Boolean() }),
+    response: closed({
+      account,
+      url: nullable(Type.String()),
+      expires_at: nullable(moment),
+      mailed: Type.Boolean(),
+    }),
   },
   'GET /api/admin/accounts/:id': { access: 'reader', params: byId, response: account },
   /** A one-time link for an account that nobody signs in for yet. */
@@ -99,7 +105,7 @@ export const adminAccountRoutes = contracts({
     params: byId,
     asks: 'password',
     body: closed({ password: ownPassword }),
-    response: closed({ url: Type.String(), mailed: Type.Boolean() }),
+    response: madeLink,
   },
   'POST /api/admin/accounts/:id/credit': { ...post, body: credit },
   'POST /api/admin/accounts/:id/debit': { ...post, body: posting },

@@ -17,6 +17,10 @@ const openLink = closed({
 })
 export type OpenLink = Static<typeof openLink>
 
+/** A link that was just made, for whoever made it to hand over. */
+export const madeLink = closed({ url: Type.String(), expires_at: moment, mailed: Type.Boolean() })
+export type MadeLink = Static<typeof madeLink>
+
 /** Links that nobody has used yet. */
 export const adminLinkRoutes = contracts({
   /** Invitations and links to a new password that still work, newest first. */

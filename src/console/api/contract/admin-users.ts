@@ -1,4 +1,5 @@
 import { type Static, Type } from '@sinclair/typebox'
+import { madeLink } from './admin-links.ts'
 import { contracts } from './route.ts'
 import { user } from './session.ts'
 import {
@@ -30,8 +31,6 @@ const consoleUser = closed({
 })
 export type ConsoleUser = Static<typeof consoleUser>
 
-const link = closed({ url: Type.String(), mailed: Type.Boolean() })
-
 /** What takes the password of who does it. */
 const confirmed = {
   access: 'admin',
@@ -57,7 +56,7 @@ export const adminUserRoutes = contracts({
     access: 'owner',
     asks: 'password',
     body: closed({ email, role, password: ownPassword }),
-    response: link,
+    response: madeLink,
   },
   /** Null: no administrator any more. Refused for the last owner. */
   'PUT /api/admin/users/:id/role': {
@@ -68,7 +67,7 @@ export const adminUserRoutes = contracts({
     response: consoleUser,
   },
   /** A one-time link to a new password; for another administrator, only an owner gets it. Refused for oneself. */
-  'POST /api/admin/users/:id/reset-link': { ...confirmed, response: link },
+  'POST /api/admin/users/:id/reset-link': { ...confirmed, response: madeLink },
   /** Takes away the second factor of somebody who lost it; of another administrator, only an owner may. Refused for oneself. */
   'POST /api/admin/users/:id/totp/remove': { ...confirmed, response: consoleUser },
   /** Ends all sessions of a user; of another administrator, only an owner may. */

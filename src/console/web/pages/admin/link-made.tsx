@@ -1,6 +1,4 @@
 import type { ComponentChildren } from 'preact'
-import { call } from '../../api/client.ts'
-import { useQuery } from '../../api/query.ts'
 import { CopyButton } from '../../parts/copy.tsx'
 import { Dialog, DialogEnd } from '../../parts/dialog.tsx'
 import { Notice } from '../../parts/notice.tsx'
@@ -9,6 +7,8 @@ import { When } from '../../parts/when.tsx'
 /** A one-time link; null: none was asked for. */
 export interface OneTimeLink {
   url: string | null
+  /** Null with `url`. */
+  expires_at: string | null
   mailed: boolean
 }
 
@@ -20,35 +20,28 @@ interface LinkMadeProps {
 }
 
 /** A one-time link, shown to whoever made it. */
-export function LinkMade({ title, link: { url, mailed }, note, onClose }: LinkMadeProps) {
+export function LinkMade({
+  title,
+  link: { url, expires_at: expiresAt, mailed },
+  note,
+  onClose,
+}: LinkMadeProps) {
   return (
     <Dialog title={title} held={url === null ? undefined : 'shown-once'} onClose={onClose}>
       {note}
       {mailed ? <Notice kind="good">It was also sent by mail.</Notice> : null}
-      {url === null ? null : <HandOver url={url} />}
+      {url === null ? null : (
+        <>
+          <p>
+            Give this link to them and nobody else. It works once, until <When iso={expiresAt} />.
+          </p>
+          <div class="secret">
+            <code data-testid="link">{url}</code>
+            <CopyButton text={url} what="the link" />
+          </div>
+        </>
+      )}
       <DialogEnd onClose={onClose}>Done</DialogEnd>
     </Dialog>
-  )
-}
-
-function HandOver({ url }: { url: string }) {
-  const token = new URL(url).hash.slice(1)
-  const { data } = useQuery(token, signal => call('POST /api/links/inspect', { body: { token } }, signal))
-  return (
-    <>
-      <p>
-        Give this link to them and nobody else. It works once
-        {data === undefined ? null : (
-          <>
-            , until <When iso={data.expires_at} />
-          </>
-        )}
-        .
-      </p>
-      <div class="secret">
-        <code data-testid="link">{url}</code>
-        <CopyButton text={url} what="the link" />
-      </div>
-    </>
   )
 }
