@@ -187,25 +187,43 @@ describe.skipIf(!HAS_BROWSER)('in the middle of something', () => {
       await addSimulator(owner, stage)
       await addModel(owner, { id: 'again/echo', there: 'echo', perRequest: '0.10' })
       const limits = page.getByRole('dialog', { name: 'Limits' })
-      await changedTwice(`accounts/${accountId}`, 'Limits', async requests => {
+      await changedTwice(`/admin/accounts/${accountId}`, 'Limits', async requests => {
         await limits.getByLabel('Requests a minute').fill(requests)
         await limits.getByRole('button', { name: 'Save limits' }).click()
         await limits.waitFor({ state: 'detached' })
       })
       const model = page.getByRole('dialog', { name: 'Edit again/echo' })
-      await changedTwice('models/again%2Fecho', 'Edit', async name => {
+      await changedTwice('/admin/models/again%2Fecho', 'Edit', async name => {
         await model.getByLabel('Display name').fill(name)
         await model.getByRole('button', { name: 'Save model' }).click()
         await model.waitFor({ state: 'detached' })
+      })
+      const channel = page.getByRole('dialog', { name: 'Edit simulator' })
+      await changedTwice('/admin/channels', /^Edit/, async most => {
+        await channel.getByText('Order, timeouts and more').click()
+        await channel.getByLabel('Most at once').fill(most)
+        await channel.getByRole('button', { name: 'Save' }).click()
+        await channel.waitFor({ state: 'detached' })
+      })
+      await createKey(owner, 'again')
+      const key = page.getByRole('dialog', { name: 'Edit key' })
+      await changedTwice('/keys', /^Edit/, async name => {
+        await key.getByLabel('Name', { exact: true }).fill(name)
+        await key.getByRole('button', { name: 'Save' }).click()
+        await key.waitFor({ state: 'detached' })
       })
     },
   )
 
   /** Opens what a button opens again, while the page's own question after the first change has no answer. */
-  async function changedTwice(path: string, button: string, change: (text: string) => Promise<void>) {
-    const address = `**/api/admin/${path}`
-    const opener = page.getByRole('button', { name: button, exact: true })
-    await page.goto(`/admin/${path}`)
+  async function changedTwice(
+    path: string,
+    button: string | RegExp,
+    change: (text: string) => Promise<void>,
+  ) {
+    const address = `**/api${path}`
+    const opener = page.getByRole('button', { name: button, exact: true }).first()
+    await page.goto(path)
     await opener.click()
     const read = gate()
     const asked = gate()

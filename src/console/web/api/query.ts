@@ -95,15 +95,18 @@ export function useCursorList<Item>(
   ask: (cursor: string | undefined, signal: AbortSignal) => Promise<Page<Item>>,
 ): CursorList<Item> {
   const first = useQuery(key, signal => ask(undefined, signal))
-  const [list, setList] = useState<Page<Item>>()
+  const [, draw] = useState<Page<Item>>()
   const [failure, setFailure] = useState<ApiFailure>()
   const [busy, setBusy] = useState(false)
   const shown = useRef<Page<Item> | undefined>(undefined)
-  useEffect(() => {
-    setList(first.data)
+  // In the turn in which it is busy no more: a dialog that waited for that is filled from what was read.
+  const begun = useRef<Page<Item> | undefined>(undefined)
+  if (begun.current !== first.data) {
+    begun.current = first.data
     shown.current = first.data
-    setFailure(undefined)
-  }, [first.data])
+  }
+  const list = shown.current
+  useEffect(() => setFailure(undefined), [first.data])
   const load = () => {
     const from = shown.current
     if (from === undefined || from.next === null) return
@@ -114,7 +117,7 @@ export function useCursorList<Item>(
         // The question may have changed meanwhile; then nobody wants this answer.
         if (shown.current?.next !== from.next) return
         shown.current = appendPage(shown.current, page, idOf)
-        setList(shown.current)
+        draw(shown.current)
       })
       .catch((error: unknown) => setFailure(asFailure(error)))
       .finally(() => setBusy(false))
@@ -124,7 +127,7 @@ export function useCursorList<Item>(
       const from = shown.current
       if (from === undefined) return
       shown.current = prependItems(items, from, MOST_LIVE, idOf)
-      setList(shown.current)
+      draw(shown.current)
     },
     [idOf],
   )

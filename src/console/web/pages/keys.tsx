@@ -2,6 +2,7 @@ import { useState } from 'preact/hooks'
 import type { Key } from '../../api/contract/keys.ts'
 import { useAddressState, useSettled } from '../api/address.ts'
 import { call } from '../api/client.ts'
+import { useOpenedRow } from '../api/opened.ts'
 import { useCursorList } from '../api/query.ts'
 import { AddButton } from '../parts/button.tsx'
 import { Empty } from '../parts/notice.tsx'
@@ -19,12 +20,12 @@ const idOf = (key: Key) => key.id
 export function KeysPage() {
   const [address, change, open] = useAddressState(PRESETS)
   const [revoking, setRevoking] = useState<Key>()
-  const [editing, setEditing] = useState<Key>()
   const toast = useToast()
   const search = useSettled(address.search.trim())
   const keys = useCursorList(`keys ${search}`, idOf, (cursor, signal) =>
     call('GET /api/keys', { query: { cursor, search } }, signal),
   )
+  const [editing, edit] = useOpenedRow(keys)
   const isCreating = address.new !== ''
   const create = <AddButton onClick={() => open({ new: 'yes' })}>Create key</AddButton>
   return (
@@ -38,7 +39,7 @@ export function KeysPage() {
         requestsAt="/requests?key="
         typed={address.search}
         onTyped={text => change({ search: text })}
-        acts={{ change: 'Edit', onChange: setEditing, onRevoke: setRevoking }}
+        acts={{ change: 'Edit', onChange: edit, onRevoke: setRevoking }}
         empty={
           search === '' ? (
             <Empty title="No keys yet" action={create}>
@@ -52,7 +53,7 @@ export function KeysPage() {
       {editing === undefined ? null : (
         <EditKey
           apiKey={editing}
-          onClose={() => setEditing(undefined)}
+          onClose={() => edit()}
           onDone={() => {
             keys.reload()
             toast('The key is changed')

@@ -3,6 +3,7 @@ import type { Key } from '../../../api/contract/keys.ts'
 import { useAddressState, useSettled } from '../../api/address.ts'
 import { call } from '../../api/client.ts'
 import { useForm, useRevision } from '../../api/form-state.ts'
+import { useOpenedRow } from '../../api/opened.ts'
 import { useCursorList } from '../../api/query.ts'
 import { limitTexts, readLimits } from '../../format/limit-texts.ts'
 import { FormDialog } from '../../parts/form.tsx'
@@ -26,12 +27,12 @@ interface AccountKeysProps {
 /** The keys of an account, which an administrator may limit and revoke. */
 export function AccountKeys({ id, changes, mayAdminister }: AccountKeysProps) {
   const [revoking, setRevoking] = useState<Key>()
-  const [limiting, setLimiting] = useState<Key>()
   const [address, change] = useAddressState(PRESETS)
   const search = useSettled(address.keys.trim())
   const keys = useCursorList(`keys ${id} ${changes} ${search}`, keyId, (cursor, signal) =>
     call('GET /api/admin/accounts/:id/keys', { params: { id }, query: { cursor, search } }, signal),
   )
+  const [limiting, limit] = useOpenedRow(keys)
   return (
     <section class="stack" aria-labelledby="keys-title">
       <h2 id="keys-title">Keys</h2>
@@ -40,7 +41,7 @@ export function AccountKeys({ id, changes, mayAdminister }: AccountKeysProps) {
         requestsAt={`/admin/traffic?account=${id}&key=`}
         typed={address.keys}
         onTyped={text => change({ keys: text })}
-        acts={mayAdminister ? { change: 'Limit', onChange: setLimiting, onRevoke: setRevoking } : undefined}
+        acts={mayAdminister ? { change: 'Limit', onChange: limit, onRevoke: setRevoking } : undefined}
         empty={
           search === '' ? (
             <Empty title="No keys">Whoever signs in for this account makes them.</Empty>
@@ -48,7 +49,7 @@ export function AccountKeys({ id, changes, mayAdminister }: AccountKeysProps) {
         }
       />
       {limiting === undefined ? null : (
-        <LimitKey apiKey={limiting} onClose={() => setLimiting(undefined)} onDone={keys.reload} />
+        <LimitKey apiKey={limiting} onClose={() => limit()} onDone={keys.reload} />
       )}
       {revoking === undefined ? null : (
         <RevokeKey

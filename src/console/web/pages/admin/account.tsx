@@ -2,6 +2,7 @@ import { useState } from 'preact/hooks'
 import { useRoute } from 'preact-iso'
 import type { Account } from '../../../api/contract/admin-accounts.ts'
 import { call } from '../../api/client.ts'
+import { useOpened } from '../../api/opened.ts'
 import { namesNothing, useQuery } from '../../api/query.ts'
 import { isNegative, isZero } from '../../format/money.ts'
 import { Button } from '../../parts/button.tsx'
@@ -20,16 +21,15 @@ import { AccountKeys } from './account-keys.tsx'
 export function AccountPage() {
   const id = Number(useRoute().params['id'])
   const mayAdminister = useMayAdminister()
-  // Its dialog, opened while the page is read anew, waits: a change made from what was before would be refused.
-  const [act, setAct] = useState<Act>()
   const [changes, setChanges] = useState(0)
   const account = useQuery(`account ${id} ${changes}`, signal =>
     call('GET /api/admin/accounts/:id', { params: { id } }, signal),
   )
+  const [act, open] = useOpened<Act>(account.busy)
   const toast = useToast()
   const onDone = (said: string) => {
     toast(said)
-    setAct(undefined)
+    open()
     setChanges(count => count + 1)
   }
   if (namesNothing(account)) {
@@ -45,7 +45,7 @@ export function AccountPage() {
       lead={`Account ${id}`}
       actions={
         account.data === undefined || !mayAdminister ? undefined : (
-          <Actions account={account.data} onAct={setAct} />
+          <Actions account={account.data} onAct={open} />
         )
       }
     >
@@ -53,8 +53,8 @@ export function AccountPage() {
         {found => (
           <>
             <AccountFacts account={found} />
-            {act === undefined || account.busy ? null : (
-              <ActDialog act={act} account={found} onDone={onDone} onClose={() => setAct(undefined)} />
+            {act === undefined ? null : (
+              <ActDialog act={act} account={found} onDone={onDone} onClose={() => open()} />
             )}
           </>
         )}

@@ -1,7 +1,7 @@
-import { useState } from 'preact/hooks'
 import type { Channel, Vendor } from '../../../api/contract/admin-catalog.ts'
 import { useAddressState } from '../../api/address.ts'
 import { call } from '../../api/client.ts'
+import { useOpened } from '../../api/opened.ts'
 import { useQuery } from '../../api/query.ts'
 import { counted } from '../../format/number.ts'
 import { duration } from '../../format/time.ts'
@@ -32,8 +32,10 @@ export function ChannelsPage() {
   const mayAdminister = useMayAdminister()
   const [address, change, go] = useAddressState(CLOSED)
   const channels = useQuery('channels', signal => call('GET /api/admin/channels', {}, signal))
-  const [open, setOpen] = useState<OpenDialog>()
-  const close = () => setOpen(undefined)
+  const [asked, open] = useOpened<OpenDialog>(channels.busy)
+  const channel = channels.data?.items.find(({ name }) => name === asked?.channel.name)
+  const opened = asked && { ...asked, channel: channel ?? asked.channel }
+  const close = () => open()
   const toast = useToast()
   const add = mayAdminister ? (
     <AddButton onClick={() => go({ new: 'yes' })}>Add channel</AddButton>
@@ -53,7 +55,7 @@ export function ChannelsPage() {
           ) : (
             <ChannelCards
               channels={items}
-              onAct={mayAdminister ? (act, channel) => setOpen({ act, channel }) : undefined}
+              onAct={mayAdminister ? (act, channel) => open({ act, channel }) : undefined}
             />
           )
         }
@@ -64,13 +66,13 @@ export function ChannelsPage() {
           onDone={(channel, vendor) => {
             change({ new: '' })
             channels.reload()
-            setOpen({ act: 'added', channel, vendor })
+            open({ act: 'added', channel, vendor })
           }}
         />
       )}
-      {open?.act === 'edit' ? (
+      {opened?.act === 'edit' ? (
         <EditChannel
-          channel={open.channel}
+          channel={opened.channel}
           onClose={close}
           onDone={() => {
             close()
@@ -79,19 +81,19 @@ export function ChannelsPage() {
           }}
         />
       ) : null}
-      {open?.act === 'test' || open?.act === 'added' ? (
+      {opened?.act === 'test' || opened?.act === 'added' ? (
         <TestDialog
-          channel={open.channel}
-          vendor={open.vendor}
-          isNew={open.act === 'added'}
+          channel={opened.channel}
+          vendor={opened.vendor}
+          isNew={opened.act === 'added'}
           onClose={() => {
             close()
             channels.reload()
           }}
         />
       ) : null}
-      {open?.act === 'remove' ? (
-        <RemoveChannel channel={open.channel} onClose={close} onDone={channels.reload} />
+      {opened?.act === 'remove' ? (
+        <RemoveChannel channel={opened.channel} onClose={close} onDone={channels.reload} />
       ) : null}
     </Page>
   )

@@ -1,8 +1,8 @@
-import { useState } from 'preact/hooks'
 import { useLocation, useRoute } from 'preact-iso'
 import type { Model } from '../../../api/contract/admin-catalog.ts'
 import type { ConsoleOutput } from '../../../api/contract/api.ts'
 import { call } from '../../api/client.ts'
+import { useOpened } from '../../api/opened.ts'
 import { namesNothing, useQuery } from '../../api/query.ts'
 import { wholeNumber } from '../../format/number.ts'
 import { Button } from '../../parts/button.tsx'
@@ -32,10 +32,9 @@ export function ModelPage() {
   const found = useQuery(`model ${id}`, signal =>
     call('GET /api/admin/models/:id', { params: { id } }, signal),
   )
-  // Opened while the page is read anew it waits: a change made from what was before would be refused.
-  const [dialog, setDialog] = useState<Dialog>()
+  const [dialog, open] = useOpened<Dialog>(found.busy)
   const toast = useToast()
-  const close = () => setDialog(undefined)
+  const close = () => open()
   const onDone = (said: string) => {
     toast(said)
     close()
@@ -59,11 +58,11 @@ export function ModelPage() {
       actions={
         mayAdminister && found.data !== undefined ? (
           <>
-            <Button kind="primary" onClick={() => setDialog('prices')}>
+            <Button kind="primary" onClick={() => open('prices')}>
               Change prices
             </Button>
-            <Button onClick={() => setDialog('edit')}>Edit</Button>
-            <Button kind="danger" onClick={() => setDialog('remove')}>
+            <Button onClick={() => open('edit')}>Edit</Button>
+            <Button kind="danger" onClick={() => open('remove')}>
               Remove
             </Button>
           </>
@@ -77,7 +76,7 @@ export function ModelPage() {
               <Facts model={model} />
               <PricesInForce
                 model={model}
-                onTakeBack={mayAdminister ? day => setDialog({ takeBack: day }) : undefined}
+                onTakeBack={mayAdminister ? day => open({ takeBack: day }) : undefined}
               />
             </div>
             <section class="stack" aria-labelledby="versions-title">
@@ -92,7 +91,7 @@ export function ModelPage() {
                 keyOf={version => version.version}
               />
             </section>
-            {dialog === undefined || found.busy ? null : (
+            {dialog === undefined ? null : (
               <DialogOf dialog={dialog} model={model} onClose={close} onDone={onDone} />
             )}
           </>

@@ -3,6 +3,7 @@ import type { ConsoleUser } from '../../../api/contract/admin-users.ts'
 import { useAddressState, useSettled } from '../../api/address.ts'
 import { call } from '../../api/client.ts'
 import { fieldsOf } from '../../api/form-state.ts'
+import { useOpenedRow } from '../../api/opened.ts'
 import { useCursorList } from '../../api/query.ts'
 import { AddButton, Button } from '../../parts/button.tsx'
 import { type Option, SelectField, TextField } from '../../parts/field.tsx'
@@ -36,7 +37,7 @@ export function UsersPage() {
     call('GET /api/admin/users', { query: { cursor, search, role: role || undefined } }, signal),
   )
   const [isInviting, setInviting] = useState(false)
-  const [managed, setManaged] = useState<ConsoleUser>()
+  const [managed, manage] = useOpenedRow(users)
   const [links, setLinks] = useState(0)
   /** A dialog in which a link may have been made. */
   const onHandedOut = (close: () => void) => {
@@ -60,17 +61,13 @@ export function UsersPage() {
       <ListTable
         label="Users"
         list={users}
-        columns={columnsOf(mayAdminister ? setManaged : undefined)}
+        columns={columnsOf(mayAdminister ? manage : undefined)}
         empty={<Empty title="Nobody matches">Search for a part of the email, or clear the filter.</Empty>}
       />
       <OpenLinks changes={links} />
       {isInviting ? <InviteUser onClose={() => onHandedOut(() => setInviting(false))} /> : null}
       {managed === undefined ? null : (
-        <ManageUser
-          user={managed}
-          onClose={() => onHandedOut(() => setManaged(undefined))}
-          onChanged={users.reload}
-        />
+        <ManageUser user={managed} onClose={() => onHandedOut(() => manage())} onChanged={users.reload} />
       )}
     </Page>
   )
