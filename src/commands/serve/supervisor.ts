@@ -1,5 +1,6 @@
 import { Counter, Gauge, Registry } from 'prom-client'
 import type { Clock } from '@/clock/clock.ts'
+import { within } from '@/clock/wait.ts'
 import { bind } from '@/commands/bind.ts'
 import type { ListenAddress } from '@/config/settings.ts'
 import type { Readings } from '@/console/deployment.ts'
@@ -121,6 +122,11 @@ class Seat {
     const { clock, log, onEnd } = this.#options
     const worker = startWorker({ port })
     this.worker = worker
+    void worker.hungUp.then(async () => {
+      if ((await within(EXIT_MS, worker.exited, clock)) !== undefined) return
+      log.error({ worker: worker.pid }, 'a worker took leave and does not exit, and is ended')
+      worker.kill()
+    })
     let servingSince: number | undefined
     void worker.serving.then(
       () => {
@@ -171,13 +177,17 @@ async function fillAll(
   return Promise.race([stopped, filled])
 }
 
+/** How long a worker has to exit once it has closed its line: what it had to do is done. */
+const EXIT_MS = 5_000
+
 /** How often a worker is asked whether it is there, and how long it has for its answer. */
 const ASK_MS = 30_000
 const SILENCE_MS = 20_000
 
 /**
  * Ends a worker that has given no answer twice in a row: stopped or hanging, it would keep the connections that the kernel
- * goes on giving it. Once may be that this process did not run either. The returned function ends the asking.
+ * goes on giving it. Once may be that this process did not run either. One that does not serve yet is not asked: it has no
+ * connections, and may wait for the database. The returned function ends the asking.
  */
 export function endIfSilent(
   worker: Pick<WorkerProcess, 'pid' | 'ask' | 'kill'>,
@@ -185,7 +195,7 @@ export function endIfSilent(
 ): () => void {
   let silences = 0
   const ask = async () => {
-    const answer = await worker.ask('readiness', SILENCE_MS, clock)
+    const answer = await worker.ask('alive', SILENCE_MS, clock)
     silences = answer === undefined ? silences + 1 : 0
     if (silences !== 2) return
     log.error({ worker: worker.pid }, 'a worker does not answer any more, and is ended')

@@ -18,7 +18,9 @@ export interface WorkerProcess {
    */
   serving: Promise<string>
   exited: Promise<number>
-  /** Undefined: it did not answer in time. */
+  /** Its line is closed, which it does last of all. */
+  hungUp: Promise<void>
+  /** Undefined: it did not answer in time, or could not be asked. */
   ask(question: WorkerQuestion, withinMs: number, clock: Clock): Promise<WorkerMessage | undefined>
   send(message: SupervisorMessage): void
   /** At once, whatever it was doing. */
@@ -28,6 +30,7 @@ export interface WorkerProcess {
 /** Starts this program once more, as a worker. Its output goes where ours goes. */
 export function startWorker(order: WorkerOrder): WorkerProcess {
   const serving = Promise.withResolvers<string>()
+  const hungUp = Promise.withResolvers<void>()
   const waiting = new Map<number, (answer: WorkerMessage | undefined) => void>()
   let questions = 0
   const [, script = ''] = process.argv
@@ -39,9 +42,15 @@ export function startWorker(order: WorkerOrder): WorkerProcess {
       if (message.type === 'serving') serving.resolve(message.apiUrl)
       else waiting.get(message.id)?.(message)
     },
+    onDisconnect: () => hungUp.resolve(),
   })
   const send = (message: SupervisorMessage) => {
-    if (child.exitCode === null && !child.killed) child.send(message)
+    if (child.exitCode !== null || child.killed) return
+    try {
+      child.send(message)
+    } catch {
+      // Its line is closed: it hears nothing any more, and answers nothing.
+    }
   }
   // Whoever waits for it may have given up by then.
   serving.promise.catch(() => undefined)
@@ -53,6 +62,7 @@ export function startWorker(order: WorkerOrder): WorkerProcess {
     pid: child.pid,
     serving: serving.promise,
     exited: child.exited,
+    hungUp: hungUp.promise,
     send,
     kill: () => child.kill('SIGKILL'),
     async ask(question, withinMs, clock) {

@@ -14,8 +14,8 @@ export interface WorkerOrder {
 /** What a registry holds, as it goes from a worker to its supervisor. */
 export type MetricReading = MetricObjectWithValues<MetricValue<string>>
 
-/** What a supervisor asks of its workers whenever somebody asks it. */
-export type WorkerQuestion = 'metrics' | 'readiness'
+/** What a supervisor asks of its workers: whether they are there by itself, the rest whenever somebody asks it. */
+export type WorkerQuestion = 'metrics' | 'readiness' | 'alive'
 
 /** From the supervisor to a worker. */
 export type SupervisorMessage = { type: 'stop' } | { type: 'ask'; id: number; question: WorkerQuestion }
@@ -25,6 +25,7 @@ export type WorkerMessage =
   | { type: 'serving'; apiUrl: string }
   | { type: 'metrics'; id: number; metrics: MetricReading[] }
   | { type: 'readiness'; id: number; reason: string | null }
+  | { type: 'alive'; id: number }
 
 /** What a worker answers its supervisor with. */
 interface WorkerAnswers {
@@ -70,7 +71,8 @@ export function reportTo(apiUrl: string, answers: WorkerAnswers): void {
 }
 
 async function answer(id: number, question: WorkerQuestion, answers: WorkerAnswers): Promise<void> {
-  if (question === 'metrics') send({ type: 'metrics', id, metrics: await answers.metrics() })
+  if (question === 'alive') send({ type: 'alive', id })
+  else if (question === 'metrics') send({ type: 'metrics', id, metrics: await answers.metrics() })
   else send({ type: 'readiness', id, reason: (await answers.unreadiness()) ?? null })
 }
 

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { Registry } from 'prom-client'
 import { openPayer } from '#tests/support/gateway/payer.ts'
 import { FREE_PORTS, rawPost, type ServerProcess, spawnServer } from '#tests/support/gateway/serve-process.ts'
 import { manualClock } from '#tests/support/manual-clock.ts'
@@ -16,10 +17,13 @@ import {
   scriptedUpstream,
   until,
 } from '#tests/support/upstreams/upstream.ts'
+import type { Clock } from '@/clock/clock.ts'
 import { within } from '@/clock/wait.ts'
 import { RUNTIME_SETTINGS } from '@/commands/serve/runtime-settings.ts'
-import { endIfSilent, failuresOf, restartDelayMs } from '@/commands/serve/supervisor.ts'
+import { endIfSilent, failuresOf, restartDelayMs, startSupervisor } from '@/commands/serve/supervisor.ts'
 import { type WorkerMessage, workerEnvironment } from '@/commands/serve/worker.ts'
+import { startWorker } from '@/commands/serve/worker-process.ts'
+import { createLog } from '@/telemetry/log.ts'
 
 const EVENT = 'data: {"choices":[{"index":0,"delta":{"content":"one"}}]}\n\n'
 const END = 'data: {"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}\n\ndata: [DONE]\n\n'
@@ -332,7 +336,7 @@ describe('a worker that gives no answer', () => {
       {
         pid: 7,
         ask: (_, withinMs) => {
-          const answer: WorkerMessage = { type: 'readiness', id: asked, reason: 'the database is away' }
+          const answer: WorkerMessage = { type: 'alive', id: asked }
           return within(withinMs, answers(asked++) ? Promise.resolve(answer) : new Promise(() => {}), clock)
         },
         kill: () => void kills++,
@@ -357,7 +361,7 @@ describe('a worker that gives no answer', () => {
     expect([kills(), told]).toEqual([1, [{ worker: 7 }]])
   })
 
-  test('to one now and then is left alone, as is one that is not ready', async () => {
+  test('to one now and then is left alone', async () => {
     const { pass, asked, kills } = rig(question => question % 2 === 0)
     await pass(600_000)
     expect([asked(), kills()]).toEqual([20, 0])
@@ -369,6 +373,114 @@ describe('a worker that gives no answer', () => {
     await pass(60_000)
     expect(asked()).toBe(0)
   })
+})
+
+/** What runs in the place of workers until it is disposed of. */
+async function workersRun(script: string): Promise<AsyncDisposable> {
+  const dir = mkdtempSync(join(tmpdir(), 'tollgate-workers-'))
+  const { argv } = process
+  process.argv = [process.execPath, join(dir, 'worker.ts')]
+  await Bun.write(join(dir, 'worker.ts'), script)
+  return {
+    async [Symbol.asyncDispose]() {
+      process.argv = argv
+      rmSync(dir, { recursive: true })
+    },
+  }
+}
+
+const SERVING = `process.send({ type: 'serving', apiUrl: 'http://127.0.0.1:1' })`
+/** Does not tell whether it is there. */
+const SILENT = `process.on('message', ({ type, id, question }) => {
+  if (type === 'stop') process.exit()
+  if (question === 'metrics') process.send({ type: 'metrics', id, metrics: [] })
+})
+${SERVING}`
+/** Answers, but for whether it is ready. */
+const UNREADY = `import { reportTo } from '${join(import.meta.dir, '../../../src/commands/serve/worker.ts')}'
+process.on('message', ({ type }) => type === 'stop' && process.exit())
+reportTo('http://127.0.0.1:1', { metrics: async () => [], unreadiness: () => Promise.reject(new Error('away')) })`
+/** Closes its line when it is told to stop, and lives on, although not for ever should a test not end it. */
+const LINGERING = `process.on('message', ({ type }) => type === 'stop' && process.disconnect())
+setTimeout(() => {}, 60_000)
+${SERVING}`
+
+/** A supervisor of one worker, by a clock that the test passes. */
+async function supervise(script: string) {
+  const running = await workersRun(script)
+  const manual = manualClock()
+  const waits: number[] = []
+  const clock: Clock = {
+    ...manual,
+    after(ms, task) {
+      waits.push(ms)
+      return manual.after(ms, task)
+    },
+  }
+  const lines: string[] = []
+  const supervisor = await startSupervisor({
+    workers: 1,
+    api: { host: '127.0.0.1', port: 0 },
+    redisUrl: redis?.url,
+    stop: new Promise(() => {}),
+    clock,
+    log: createLog({ level: 'error', format: 'json' }, { write: line => lines.push(line) }),
+    metrics: { registry: new Registry() },
+  })
+  if (supervisor === undefined) throw new Error('it was not told to stop')
+  return { running, supervisor, advance: manual.advance, waits, log: () => lines.join('') }
+}
+
+test('a worker that serves and falls silent is ended, and followed by another', async () => {
+  const { running, supervisor, advance, waits, log } = await supervise(SILENT)
+  await using _ = running
+  for (const ms of [30_000, 20_000, 10_000, 20_000]) {
+    expect(log()).toBe('')
+    advance(ms)
+    await new Promise<void>(resolve => setImmediate(resolve))
+  }
+  await until(() => waits.includes(restartDelayMs(1)))
+  expect(log()).toContain('a worker does not answer any more, and is ended')
+  advance(restartDelayMs(1))
+  expect(await supervisor.probes.metrics()).toContain('tollgate_worker_restarts_total 1')
+  await supervisor.stop()
+})
+
+test('a worker that cannot tell whether it is ready is there, and left alone', async () => {
+  const { running, supervisor, advance, log } = await supervise(UNREADY)
+  await using _ = running
+  for (let asked = 0; asked < 4; asked++) {
+    advance(30_000)
+    // Asked later, and so answered later.
+    await supervisor.probes.metrics()
+  }
+  expect(log()).toBe('')
+  await supervisor.stop()
+})
+
+test('a worker that took leave and does not exit is ended 5 s later, so that the supervisor can', async () => {
+  const { running, supervisor, advance, waits, log } = await supervise(LINGERING)
+  await using _ = running
+  const stopped = supervisor.stop()
+  await until(() => waits.includes(5_000))
+  advance(5_000)
+  await stopped
+  expect(log()).toContain('a worker took leave and does not exit, and is ended')
+})
+
+test('a question to a worker whose line is closed has no answer, and fails nobody', async () => {
+  await using _ = await workersRun(LINGERING)
+  const clock = manualClock()
+  const worker = startWorker({ port: 0 })
+  await worker.serving
+  worker.send({ type: 'stop' })
+  await worker.hungUp
+  worker.send({ type: 'stop' })
+  const answer = worker.ask('alive', 20_000, clock)
+  clock.advance(20_000)
+  expect(await answer).toBeUndefined()
+  worker.kill()
+  await worker.exited
 })
 
 test('a worker that cannot start ends, although its line to the supervisor is open, so that another is tried', async () => {
