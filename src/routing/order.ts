@@ -75,17 +75,22 @@ export function orderCandidates(candidates: readonly Candidate[], options: Order
 }
 
 /**
- * What is left to try after a candidate failed. An upstream that fails is likely to fail with its next key too, and what
- * it refuses in its format (`ignored`) it refuses with each, so the channel's others go to the end; a limit or a refusal is the key's own, and the next key of the channel is still the
- * nearest to the conversation's cache.
+ * What is left to try after a candidate failed. An upstream that fails is likely to fail with its next key too, so the
+ * channel's others go to the end; what it refuses in its format (`ignored`) it refuses with each, so they go. A limit or
+ * a refusal is the key's own, and the next key of the channel is still the nearest to the conversation's cache.
  */
 export function afterFailure(
   rest: readonly Candidate[],
   failed: Candidate,
   kind: FailureKind | 'ignored',
 ): Candidate[] {
+  const { upstreamModel, channel } = failed.route
+  if (kind === 'ignored') {
+    return rest.filter(
+      ({ route }) => route.channel.id !== channel.id || route.upstreamModel !== upstreamModel,
+    )
+  }
   if (kind === 'model_refused') {
-    const { upstreamModel } = failed.route
     return rest.filter(
       ({ route, key }) =>
         !isDestination({ route, key }, destinationOf(failed)) || route.upstreamModel !== upstreamModel,
@@ -94,7 +99,7 @@ export function afterFailure(
   if (kind === 'upstream_rate_limited' || kind === 'upstream_auth') {
     return rest.filter(({ route, key }) => !isDestination({ route, key }, destinationOf(failed)))
   }
-  return lastWhere(rest, ({ route }) => route.channel.id === failed.route.channel.id)
+  return lastWhere(rest, ({ route }) => route.channel.id === channel.id)
 }
 
 /** The same, with those of which this is true at the end. */

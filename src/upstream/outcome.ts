@@ -100,7 +100,7 @@ const MODEL_UNKNOWN =
 
 /** How a 404 about a model begins, behind the names that LiteLLM gives it: further on it may repeat what the caller wrote, as the id of a file. */
 const MODEL_GONE =
-  /^(?:(?:litellm\.)?NotFoundError: |\w+Exception (?:NotFoundError )?- )*(?:model: \S+$|not found the model \S+ or permission denied|(?:(?:the|this|requested|specified|publisher) )*models?\b\S*(?: or endpoint)?(?: \S+)?(?: \w+){0,2} (?:not (?:found|exist|available|supported|enabled)|no access)\b)/i
+  /^(?:(?:(?:litellm|openai)\.(?:exceptions\.)?)?NotFoundError: |\w+Exception (?:NotFoundError )?- )*(?:model: \S+$|not found the model \S+ or permission denied|(?:(?:the|this|requested|specified|publisher) )*models?\b\S*(?: or endpoint)?(?: \S+)?(?: \w+){0,2} (?:not (?:found|exist|available|supported|enabled)|no access)\b)/i
 
 /** Anywhere in a 403, which would else be about the key, and close it for every model. */
 const MODEL_FORBIDDEN = [
@@ -114,7 +114,7 @@ function isForResponses({ status, param, message }: Complaint): boolean {
 }
 
 const TOOLS_BESIDE_REASONING =
-  /^function tools with reasoning_effort are not supported for \S+ in \/v1\/chat\/completions/i
+  /^(?:litellm\.\w+: )?(?:\w+Exception - )?function tools with reasoning_effort are not supported for \S+ in \/v1\/chat\/completions/i
 
 /** OpenAI's 429 of a key whose credit is gone: no wait helps, and each try costs one. */
 function isSpent({ code }: Complaint): boolean {

@@ -241,13 +241,18 @@ describe('after a failure', () => {
   const rest = candidatesOf([routeOf(channelOf(1, {}, 2)), routeOf(channelOf(2, {}, 2))])
   const [failed, ...others] = rest
 
-  test.each(['upstream_error', 'upstream_timeout', 'ignored'] as const)(
+  test.each(['upstream_error', 'upstream_timeout'] as const)(
     '%s: the other channel is next, and the keys of the failed one come last',
     kind => {
       if (failed === undefined) throw new Error('no candidate')
       expect(channels(afterFailure(others, failed, kind))).toEqual([2, 2, 1])
     },
   )
+
+  test('ignored: what was refused in the format of a channel is sent to none of its keys again', () => {
+    if (failed === undefined) throw new Error('no candidate')
+    expect(channels(afterFailure(others, failed, 'ignored'))).toEqual([2, 2])
+  })
 
   test('model_refused: that key is not asked for that model again, and all else stays in its order', () => {
     if (failed === undefined) throw new Error('no candidate')

@@ -186,6 +186,8 @@ describe('what of a channel a complaint is about', () => {
       "Function tools with reasoning_effort are not supported for gpt-5.6-sol in /v1/chat/completions. To use function tools, use /v1/responses or set reasoning_effort to 'none'."
     const refused = { ...complaint, status: 400, param: 'reasoning_effort', message }
     expect(judge(refused)).toMatchObject({ status: 400, blames: undefined, retry: 'next-channel' })
+    const behindLitellm = `litellm.BadRequestError: OpenAIException - ${message}`
+    expect(judge({ ...refused, message: behindLitellm }).retry).toBe('next-channel')
     expect(judge({ ...refused, message: "Unsupported value: 'reasoning_effort'" }).retry).toBe('never')
     expect(judge({ ...refused, param: 'messages[0]' }).retry).toBe('never')
   })

@@ -177,8 +177,8 @@ async function fillAll(
   return Promise.race([stopped, filled])
 }
 
-/** How long a worker has to exit once it has closed its line: what it had to do is done. */
-const EXIT_MS = 5_000
+/** How long a worker has to exit once it has closed its line: all that it had to do is done, but for its log. */
+const EXIT_MS = 15_000
 
 /** How often a worker is asked whether it is there, and how long it has for its answer. */
 const ASK_MS = 30_000

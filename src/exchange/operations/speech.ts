@@ -81,8 +81,8 @@ function open(
   })
 }
 
-/** Events by any name, or an error inside a 200; sound has as many names as it has servers, or none. */
-const NO_SOUND = /^(?:text\/|application\/json)/i
+/** Events, or an error inside a 200. Sound has as many names as it has servers, or none. */
+const NO_SOUND = /^text\/|json/i
 
 /** The vendor speaks the whole text, however much of it the caller heard. */
 function estimate(text: string): UsedUp & { extras: { characters: number } } {

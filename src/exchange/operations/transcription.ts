@@ -7,7 +7,7 @@ import { readTranscriptUsage } from '@/formats/openai/audio.ts'
 import type { Rates } from '@/generation/rates.ts'
 import { SURFACE_FORMAT } from '@/generation/surface.ts'
 import { NO_USAGE } from '@/generation/usage.ts'
-import { asString, type JsonObject, parseObject } from '@/json/json.ts'
+import { asString, isJsonObject, type JsonObject, parseObject } from '@/json/json.ts'
 import type { Route } from '@/routing/model.ts'
 import { formatEvent } from '@/sse/event.ts'
 import { EventsPipeline } from './events-pipeline.ts'
@@ -147,11 +147,15 @@ interface WholeTranscript {
 function readWhole(bytes: Uint8Array, basis: UsageBasis): WholeTranscript {
   const text = new TextDecoder().decode(bytes)
   const answer = parseObject(text)
-  // Some have an empty `error` beside the text.
-  const fault =
-    asString(answer?.['text']) === undefined ? answer && faultInBody(answer, () => text) : undefined
+  const fault = answer === undefined || isTranscript(answer) ? undefined : faultInBody(answer, () => text)
   if (fault !== undefined) throw fault
   return { text, answer, used: usedIn(answer, basis) ?? estimated(basis.asked, bytes.length) }
+}
+
+/** Some have an empty `error` beside the text, which is empty where nothing was said. */
+function isTranscript({ text, error }: JsonObject): boolean {
+  if (typeof text !== 'string') return false
+  return text !== '' || !error || (isJsonObject(error) && Object.keys(error).length === 0)
 }
 
 /** Events, whatever the upstream calls them. */
@@ -160,8 +164,9 @@ const NAMED_OTHERWISE = /^\s*(?:event:.*\r?\n)?data: ?[{[]/
 /** The same as the one event of a stream. */
 function asEvent({ text, answer, used }: WholeTranscript): { events: string; used: UsedUp } {
   if (answer === undefined && NAMED_OTHERWISE.test(text)) return { events: text, used }
-  // Beside the text what the shape that was asked for has: segments, words, the language.
-  const event = { ...answer, type: LAST_EVENT, text: asString(answer?.['text']) ?? text }
+  // Beside the text what the shape that was asked for has: segments, words, the language. Clients take `error` for one.
+  const { error: _, ...told } = answer ?? {}
+  const event = { ...told, type: LAST_EVENT, text: asString(answer?.['text']) ?? text }
   return { events: formatEvent(undefined, JSON.stringify(event)), used }
 }
 

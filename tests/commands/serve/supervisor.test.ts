@@ -458,12 +458,12 @@ test('a worker that cannot tell whether it is ready is there, and left alone', a
   await supervisor.stop()
 })
 
-test('a worker that took leave and does not exit is ended 5 s later, so that the supervisor can', async () => {
+test('a worker that took leave and does not exit is ended 15 s later, so that the supervisor can', async () => {
   const { running, supervisor, advance, waits, log } = await supervise(LINGERING)
   await using _ = running
   const stopped = supervisor.stop()
-  await until(() => waits.includes(5_000))
-  advance(5_000)
+  await until(() => waits.includes(15_000))
+  advance(15_000)
   await stopped
   expect(log()).toContain('a worker took leave and does not exit, and is ended')
 })

@@ -182,7 +182,8 @@ describe('money', () => {
       { text: 'hello', usage: { type: 'duration', seconds: 7 } },
       700_000n,
     ],
-    ['json', () => Response.json({ text: 'hello', error: '' }), { text: 'hello' }, 300_000n],
+    ['json', () => Response.json({ text: 'hello', error: {} }), { text: 'hello' }, 300_000n],
+    ['json', () => Response.json({ text: '', error: '' }), { text: '' }, 300_000n],
     [
       'verbose_json',
       () => Response.json({ text: 'hello', language: 'en', segments: [{ id: 0 }] }),
@@ -210,8 +211,12 @@ describe('money', () => {
     },
   )
 
-  test.each([{}, { stream: 'true' }])('an error inside a 200 is one, and costs nothing (%p)', async more => {
-    answer = () => Response.json({ error: { message: 'out of memory', code: 500 } })
+  test.each([
+    [{}, {}],
+    [{ stream: 'true' }, {}],
+    [{}, { text: '' }],
+  ])('an error inside a 200 is one, and costs nothing (%p, %p)', async (more, beside) => {
+    answer = () => Response.json({ ...beside, error: { message: 'out of memory', code: 500 } })
     const response = await send({ model: 'stt/seconds', file: wav(3), ...more })
     expect(response.status).toBe(502)
     expect(await response.text()).toContain('out of memory')

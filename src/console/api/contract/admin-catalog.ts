@@ -40,7 +40,7 @@ const breaker = closed({
   failed: Type.Integer(),
 })
 
-/** Models, by the upstream's names, that a key is not asked for since the upstream refused it for them. */
+/** Models, by the upstream's names, that a key is not asked for, or for a try, since the upstream refused it for them. */
 const refusedModels = Type.Array(closed({ model: Type.String(), breaker }))
 
 /** A channel with its pool of keys and how it does. */
