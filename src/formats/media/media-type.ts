@@ -10,6 +10,8 @@ const MAGIC: readonly (readonly [RegExp, string])[] = [
   [/^UklGR.{7}QVZF/, 'audio/wav'],
   [/^JVBERi/, 'application/pdf'],
   [/^SUQz/, 'audio/mp3'],
+  [/^T2dnUw/, 'audio/ogg'],
+  [/^ZkxhQ/, 'audio/flac'],
 ]
 
 /** The media type that the first bytes of data show; undefined where they show none that is known. */

@@ -1,6 +1,6 @@
 import { invalidRequest } from '@/formats/invalid.ts'
 import { locateMedia, parseDataUri } from '@/formats/media/data-uri.ts'
-import { mediaTypeOfFile, mediaTypeOfName } from '@/formats/media/media-type.ts'
+import { mediaTypeOf, mediaTypeOfFile, mediaTypeOfName } from '@/formats/media/media-type.ts'
 import {
   type CacheMark,
   IMAGE_DETAILS,
@@ -101,15 +101,9 @@ function isAddress(text: string): boolean {
 
 const MP3 = 'audio/mpeg'
 
-/** How sound of other types begins, in base64. */
-const SOUNDS: readonly (readonly [string, string])[] = [
-  ['UklGR', 'audio/wav'],
-  ['T2dnUw', 'audio/ogg'],
-  ['ZkxhQ', 'audio/flac'],
-]
-
 function typeOfSound(base64: string, otherwise: string): string {
-  return SOUNDS.find(([start]) => base64.startsWith(start))?.[1] ?? otherwise
+  const type = mediaTypeOf(undefined, base64)
+  return type?.startsWith('audio/') ? type : otherwise
 }
 
 function typeOfSoundAt(url: string): string {

@@ -439,8 +439,8 @@ describe('messages', () => {
       { kind: 'audio', mediaType: 'audio/mpeg', source: { type: 'base64', data: 'AQ==' } },
     ],
     [
-      { type: 'input_audio', input_audio: 'UklGRg==' },
-      { kind: 'audio', mediaType: 'audio/wav', source: { type: 'base64', data: 'UklGRg==' } },
+      { type: 'input_audio', input_audio: 'UklGRiQAAABXQVZFZm10IA==' },
+      { kind: 'audio', mediaType: 'audio/wav', source: { type: 'base64', data: 'UklGRiQAAABXQVZFZm10IA==' } },
     ],
     [
       { type: 'input_audio', input_audio: 'T2dnUwAC' },
