@@ -21,7 +21,7 @@ import { readAmount } from '../money/amount.ts'
 import { entryPage } from '../money/entries.ts'
 import { downloadEntries, printStatement, readStatements } from '../money/statements.ts'
 import { cursorId, cursorOf, readPage } from '../paging.ts'
-import { handOver, linkMakerOf, makeLink, type NewLink } from '../sign-in/links.ts'
+import { handOver, type IssuedLink, linkMakerOf, makeLink } from '../sign-in/links.ts'
 import type { SignedIn } from '../sign-in/sessions.ts'
 import { userStore } from '../sign-in/user-store.ts'
 import { type Account as AccountRow, adminAccountRoutes, type NewAccount } from './contract/admin-accounts.ts'
@@ -203,7 +203,7 @@ function inviteHolder(
   tx: Transaction,
   { email }: Account,
   madeBy: number,
-): Promise<NewLink> {
+): Promise<IssuedLink> {
   return makeLink(linkMakerOf(console), tx, { kind: 'invite', email, role: null, madeBy })
 }
 

@@ -43,7 +43,7 @@ interface LinkMaker {
 }
 
 /** A link that was just made. */
-export interface NewLink {
+export interface IssuedLink {
   url: string
   expiresAt: Date
 }
@@ -53,7 +53,7 @@ export async function makeLink(
   maker: LinkMaker,
   rows: Rows,
   { kind, email, role, madeBy }: LinkTerms,
-): Promise<NewLink> {
+): Promise<IssuedLink> {
   const token = newToken()
   const now = maker.now()
   const expiresAt = new Date(now + LIFETIMES[kind])
@@ -72,7 +72,7 @@ export async function makeLink(
 }
 
 /** The link that makes the first administrator; undefined: there is one. */
-export async function firstOwnerLink(maker: LinkMaker, rows: Rows): Promise<NewLink | undefined> {
+export async function firstOwnerLink(maker: LinkMaker, rows: Rows): Promise<IssuedLink | undefined> {
   if (await userStore(rows).hasAdministrator()) return undefined
   return makeLink(maker, rows, { kind: 'first_owner', email: null, role: 'owner' })
 }
@@ -121,7 +121,7 @@ export async function handOver(
   console: Console,
   to: string,
   kind: MailedKind,
-  { url, expiresAt }: NewLink,
+  { url, expiresAt }: IssuedLink,
 ): Promise<MadeLink> {
   return { url, expires_at: expiresAt.toISOString(), mailed: await mailLink(console, to, kind, url) }
 }
