@@ -43,7 +43,6 @@ export class OpenLeases {
   /** Held here as well, whoever counted it: the buckets of this process may have to go on from it. */
   add(lease: LimitLease): void {
     this.#open.set(lease.id, { item: lease })
-    if (this.#owed.size > 0) this.#forgive(lease.id)
     if (lease.countedBy === 'process') return
     const ids = [lease.id]
     for (const { leaseKeys } of lease.plan.slots) for (const key of leaseKeys) this.#local.renew(key, ids)

@@ -415,6 +415,30 @@ describe('what was let in without Redis', () => {
     expect(redis.count('catch_up')).toBe(2)
   })
 
+  test('is told again as the same until it is a minute old, which is how long Redis knows it by', async () => {
+    const { limiter, redis, clock, settle } = await rig()
+    const answer = redis.answer.bind(redis)
+    redis.answer = step => (step.operation === 'catch_up' ? ['it cannot'] : answer(step))
+    const other = { ...HUNDRED, account: 2 }
+    redis.behaviour = 'fails'
+    for (const request of [HUNDRED, other]) granted(await limiter.take(ask(request)))
+    redis.behaviour = 'works'
+    redis.calls.length = 0
+    const told = () => redis.calls.filter(call => call.startsWith('catch_up'))
+    for (let second = 1; second < 60; second++) {
+      clock.advance(1_000)
+      await settle()
+      expect(told().length).toBeGreaterThanOrEqual(2 * second)
+    }
+    expect(new Set(told().map(call => call.split(' ')[1])).size).toBe(2)
+    clock.advance(11_000)
+    await settle()
+    redis.calls.length = 0
+    clock.advance(1_000)
+    await settle()
+    expect(told()).toEqual([])
+  })
+
   test('is not told where the call timed out, since Redis carries it out once it goes on', async () => {
     const { limiter, redis, clock, settle } = await rig()
     redis.behaviour = 'silent'
