@@ -63,6 +63,10 @@ describe('inserts what is missing', () => {
   ])('%s', (_, before, after) => {
     expect(splice(before, edit('s.u', true))).toBe(after)
   })
+
+  test('at the top, though it stands deeper', () => {
+    expect(splice('{"x":{"s":1}}', edit('s', 2))).toBe('{"x":{"s":1},"s":2}')
+  })
 })
 
 describe('removes a member and the comma that it no longer needs', () => {
