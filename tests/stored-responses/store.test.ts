@@ -1,6 +1,7 @@
 import { expect, test } from 'bun:test'
 import { box } from '#tests/support/secret.ts'
 import { fileDatabase } from '#tests/support/stores/file-database.ts'
+import { until } from '#tests/support/upstreams/upstream.ts'
 import { responseStore } from '@/stored-responses/store.ts'
 import type { NewResponse, StoredEvent } from '@/stored-responses/stored-response.ts'
 
@@ -124,6 +125,28 @@ test('a conversation that is broken, too large or not at its end says which', as
   expect(await store.conversation(later, MB)).toBe('running')
 })
 
+test('a conversation is as large as its inputs and its responses, also where one came later', async () => {
+  const first = response()
+  const second = response({ previousId: first.id })
+  const running = response({ previousId: second.id, status: 'queued', background: true })
+  for (const made of [first, second, running]) await store.add(made)
+  const bytes = Buffer.byteLength([first, second].flatMap(made => [...made.input, made.response]).join(''))
+  expect(await store.conversation(second, bytes)).toHaveLength(2)
+  expect(await store.conversation(second, bytes - 1)).toBe('too-large')
+  const ended = `{"output":["${'x'.repeat(1000)}"]}`
+  await store.finish(running.id, { status: 'completed', response: ended, events: [] })
+  expect(await store.conversation(running, 1000)).toBe('too-large')
+})
+
+test('a conversation is there as long as all of its turns', async () => {
+  const first = response()
+  const second = response({ previousId: first.id })
+  await store.add(first)
+  await store.add(second)
+  await expire(first, '0')
+  expect(await store.conversation(second, MB)).toBe('missing')
+})
+
 test('a conversation does not reach into another account', async () => {
   const theirs = response({ accountId: 2 })
   const mine = response({ previousId: theirs.id })
@@ -141,6 +164,50 @@ test('events come in order and from any number', async () => {
   expect(await store.eventsAfter(made, -1)).toEqual([event(0), event(1), event(2)])
   expect(await store.eventsAfter(made, 0)).toEqual([event(1), event(2)])
   expect(await store.eventsAfter(made, 2)).toEqual([])
+})
+
+test('events are fetched fifty batches at a time, wherever one begins', async () => {
+  const made = response({ status: 'queued', background: true })
+  await store.add(made)
+  for (let number = 0; number < 101; number += 1) await store.append(made.id, [event(number)])
+  const numbers = async (after: number) => (await store.eventsAfter(made, after)).map(({ number }) => number)
+  const fifty = (first: number) => Array.from({ length: 50 }, (_, index) => first + index)
+  expect(await numbers(-1)).toEqual(fifty(0))
+  expect(await numbers(49)).toEqual(fifty(50))
+  expect(await numbers(99)).toEqual([100])
+})
+
+test('a batch that comes again, with what came after it, takes the place of the first', async () => {
+  const made = response({ status: 'queued', background: true })
+  await store.add(made)
+  await store.append(made.id, [event(0)])
+  await store.append(made.id, [event(0), event(1)])
+  expect(await store.eventsAfter(made, -1)).toEqual([event(0), event(1)])
+  expect(await store.eventsAfter(made, 0)).toEqual([event(1)])
+})
+
+test('the end is made of all events, also of those that are being written', async () => {
+  const made = response({ status: 'queued', background: true, events: [event(0)] })
+  const other = response({ status: 'queued', background: true, events: [event(1)] })
+  await store.add(made)
+  await store.add(other)
+  let seen: readonly StoredEvent[] = []
+  let ending: Promise<boolean> | undefined
+  await database.sql.begin(async tx => {
+    await tx`update stored_response set seen_at = now() where id = ${made.id}`
+    await tx`update stored_response_events set response_id = ${made.id} where response_id = ${other.id}`
+    ending = store.finish(made.id, (_, events) => {
+      seen = events
+      return { status: 'failed', response: '{}', events: [] }
+    })
+    await until(async () => {
+      const waiting = await database.sql`
+        select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
+      return waiting.length > 0
+    })
+  })
+  expect(await ending).toBe(true)
+  expect(seen).toEqual([event(0), event(1)])
 })
 
 test('a response ends once, and nothing is added after that', async () => {
