@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import { least, msOf } from '#tests/support/least.ts'
 import { mintKey } from '@/accounts/api-key.ts'
 import { redact } from '@/formats/faults/redaction.ts'
-import { scrub } from '@/telemetry/scrub.ts'
+import { scrub, scrubName } from '@/telemetry/scrub.ts'
 
 /** A vendor's key and where the secret part of it begins. */
 const KEYS: readonly (readonly [string, string, string])[] = [
@@ -140,6 +140,14 @@ test('scrubbing what is clean changes nothing', () => {
     const once = scrub(`x ${kind}${rest} y`)
     expect(scrub(once)).toBe(once)
   }
+})
+
+test('a name is scrubbed as the line that it stands in, each time', () => {
+  const names = ['gpt-5', 'a "quoted" name', 'key-abcdef0123456789']
+  const inLines = names.map(name => JSON.parse(scrub(JSON.stringify({ model: name }))).model)
+  expect(inLines).toEqual(['gpt-5', 'a "quoted" name', 'key-[redacted]'])
+  expect(names.map(scrubName)).toEqual(inLines)
+  expect(names.map(scrubName)).toEqual(inLines)
 })
 
 test('long lines take time in proportion to their length', async () => {

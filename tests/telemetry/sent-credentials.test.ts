@@ -9,6 +9,11 @@ test('a credential that was sent is taken out of any text, also one that begins 
   )
 })
 
+test('twelve letters are a credential, also at the end of a text', () => {
+  noteSent('twelve.signs')
+  expect(withoutSent('refused: twelve.signs', '[key]')).toBe('refused: [key]')
+})
+
 test('a word that stands for no key is left', () => {
   noteSent('not-needed')
   expect(withoutSent('an API key is not-needed', '[key]')).toBe('an API key is not-needed')
@@ -33,8 +38,29 @@ describe('a credential is found in what an upstream made of it', () => {
   })
 })
 
+test('base64 of a credential that something stands behind, as a user without a password', () => {
+  const key = 'users.without.password'
+  noteSent(key)
+  for (const behind of [':', ':x', ': and more']) {
+    const clean = withoutSent(`Basic ${Buffer.from(key + behind).toString('base64')}`, '[key]')
+    expect(clean).toMatch(/^Basic \[key\]\S{1,16}$/)
+  }
+})
+
+test('one that goes out with every request is noted once', () => {
+  for (let request = 0; request < 30_000; request += 1) noteSent('sent-with-every-request')
+  expect(withoutSent('sent-with-every-request', '[key]')).toBe('[key]')
+})
+
 test('as many as there can be are still looked for', () => {
   const keys = Array.from({ length: 10_000 }, (_, index) => `many-${index}-${'k'.repeat(160)}`)
   for (const key of keys) noteSent(key)
   expect(withoutSent(`${keys[0]} ${keys[9_999]}`, '[key]')).toBe('[key] [key]')
+})
+
+test('of more than that the oldest are forgotten, and no other that begins alike', () => {
+  const [alone, first, second] = ['is the only one', 'begins alike, first', 'begins alike, second']
+  for (const key of [alone, first, second]) noteSent(key)
+  for (let others = 0; others < 9_999; others += 1) noteSent(`${others} is one of many`)
+  expect(withoutSent(`${alone}, ${first}, ${second}`, '[key]')).toBe(`${alone}, ${first}, [key]`)
 })
