@@ -102,7 +102,7 @@ export function createAddressGuard(options: AddressGuardOptions): AddressGuard {
     },
     recall(channel, url) {
       if (channel.allowPrivate) return asItIs(url)
-      const known = proxied ? undefined : dials.get(url)
+      const known = dials.get(url)
       return known !== undefined && clock.elapsed() < known.host.until ? known.dial : undefined
     },
     forget(url) {
@@ -138,7 +138,6 @@ class Hosts {
   forget(hostname: string): void {
     const host = this.#known.get(hostname)
     if (host !== undefined) host.until = 0
-    this.#known.delete(hostname)
   }
 }
 

@@ -4,7 +4,7 @@ import { channelOf } from '#tests/support/channels.ts'
 import { manualClock } from '#tests/support/manual-clock.ts'
 import { scriptedUpstream, until } from '#tests/support/upstreams/upstream.ts'
 import { GatewayError } from '@/errors/gateway-error.ts'
-import { createAddressGuard, type Lookup, usesProxy } from '@/upstream/address-guard.ts'
+import { createAddressGuard, type Lookup, orAborted, usesProxy } from '@/upstream/address-guard.ts'
 import { isPrivateAddress } from '@/upstream/private-address.ts'
 import { PINNED_NAME, servePinned } from './pinned-server.ts'
 
@@ -145,6 +145,12 @@ describe("names that are not the operator's", () => {
     await expect(dialPublic('http://both.example/')).rejects.toThrow('is at fd00::1, which is private')
   })
 
+  test('are reached by IPv6 where they have nothing else', async () => {
+    await using server = await nameServer(() => [])
+    const { dialPublic } = createAddressGuard({ clock: manualClock(), nameServers: [server.address] })
+    expect(await dialPublic('http://six.example/a')).toMatchObject({ url: 'http://[2606:4700:4700::1111]/a' })
+  })
+
   test('that DNS does not know are no address', async () => {
     await using server = await nameServer(() => [])
     const { dialPublic } = createAddressGuard({ clock: manualClock(), nameServers: [server.address] })
@@ -160,7 +166,10 @@ describe("names that are not the operator's", () => {
   })
 })
 
-/** A name server that answers each name with one IPv4 address or none, `both` with an inner one besides, or not at all. */
+/**
+ * A name server that answers each name with one IPv4 address or none, or not at all; of IPv6 it has an inner address for
+ * `both`, and a public one for `six`.
+ */
 async function nameServer(addressOf: (name: string) => readonly number[] | undefined) {
   const asked = new Set<string>()
   const socket = await Bun.udpSocket({
@@ -174,7 +183,7 @@ async function nameServer(addressOf: (name: string) => readonly number[] | undef
         asked.add(name)
         const ipv4 = addressOf(name)
         if (ipv4 === undefined) return
-        const ipv6 = name.startsWith('both') ? [0xfd, ...Array(14).fill(0), 1] : []
+        const ipv6 = IPV6[name.split('.')[0] ?? ''] ?? []
         const [type, found] = query.readUInt16BE(end - 4) === 1 ? [1, ipv4] : [28, ipv6]
         const head = [...query.subarray(0, 2), 0x81, 0x80, 0, 1, 0, found.length > 0 ? 1 : 0, 0, 0, 0, 0]
         const record = [0xc0, 12, 0, type, 0, 1, 0, 0, 0, 60, 0, found.length, ...found]
@@ -184,6 +193,11 @@ async function nameServer(addressOf: (name: string) => readonly number[] | undef
     },
   })
   return { address: `127.0.0.1:${socket.port}`, asked, [Symbol.asyncDispose]: async () => socket.close() }
+}
+
+const IPV6: Record<string, readonly number[]> = {
+  both: [0xfd, ...Array(14).fill(0), 1],
+  six: [0x26, 0x06, 0x47, 0, 0x47, 0, ...Array(8).fill(0), 0x11, 0x11],
 }
 
 const PUBLIC = channelOf(1)
@@ -295,6 +309,15 @@ describe('what was dialled before', () => {
     const { dial, recall } = guard({})
     expect(recall(PRIVATE, url)).toEqual(await dial(PRIVATE, url))
   })
+})
+
+test('a name is not waited for by whom nobody waits any more', async () => {
+  const never = new Promise<never>(() => {})
+  await expect(orAborted(never, AbortSignal.abort('left before'))).rejects.toBe('left before')
+  const caller = new AbortController()
+  const dialled = orAborted(never, caller.signal)
+  caller.abort('left meanwhile')
+  await expect(dialled).rejects.toBe('left meanwhile')
 })
 
 test('a channel that may go anywhere is not looked up', async () => {
