@@ -70,6 +70,8 @@ describe('edge 85: a refusal of our own key is no 401 of the caller, and its tex
     }
     const fault = CODECS['gemini-generate-content'].decodeFault(400, JSON.stringify({ error }))
     expect(judge(fault)).toMatchObject({ kind: 'upstream_auth', status: 502 })
+    const told = { param: undefined, retryAfterMs: undefined, message: 'Renew it', code: 'API_KEY_INVALID' }
+    expect(judge({ ...told, status: 400 })).toMatchObject({ kind: 'upstream_auth', status: 502 })
   })
 
   test("xAI's 400 for a bad key", () => {
@@ -175,6 +177,7 @@ describe('what of a channel a complaint is about', () => {
     [400, "messages[0].content: '/x: Invalid model name passed in model=y' is too long"],
     [400, "Invalid model: expected a string, got 'a b'"],
     [403, 'Country, region, or territory not supported'],
+    [422, 'tools: the model x is not supported'],
   ])('%i, %p: no model', (status, message) => {
     const error = judge({ ...complaint, status, message })
     expect(error.blames).toBeUndefined()
@@ -200,7 +203,11 @@ describe('what of a channel a complaint is about', () => {
   test("OpenAI's 400, 403 or 404 is about the model that was asked; one that the caller named elsewhere is theirs", () => {
     const message = "The requested model 'x' does not exist."
     const missing = { ...complaint, status: 400, code: 'model_not_found', message }
-    expect(judge({ ...missing, param: 'model' })).toMatchObject({ blames: 'model', retry: 'next-channel' })
+    for (const status of [400, 403, 404])
+      expect(judge({ ...missing, status, param: 'model' })).toMatchObject({
+        blames: 'model',
+        retry: 'next-channel',
+      })
     for (const [status, param] of [
       [400, 'tools[0].model'],
       [403, 'tools[0].model'],
@@ -229,7 +236,7 @@ describe('what of a channel a complaint is about', () => {
       expect(spent).toMatchObject({ status: 429, kind: 'upstream_rate_limited', blames: 'key' })
     }
     const limited = judge({ ...complaint, status: 429, code: 'rate_limit_exceeded', message: 'slow down' })
-    expect(limited.blames).toBeUndefined()
+    expect(limited).toMatchObject({ retry: 'next-channel', blames: undefined })
   })
 })
 
