@@ -4,6 +4,7 @@ import type { Receipt } from '../../api/contract/requests.ts'
 import { call } from '../api/client.ts'
 import { useQuery } from '../api/query.ts'
 import { bucketName, isPerMillion } from '../format/bucket-texts.ts'
+import { errorReason } from '../format/error-texts.ts'
 import { exactMoney, isSameMoney } from '../format/money.ts'
 import { wholeNumber } from '../format/number.ts'
 import { duration } from '../format/time.ts'
@@ -124,6 +125,7 @@ function Facts({ receipt, isForAll }: FactsProps) {
       <Fact name="Status">
         {receipt.status === null ? null : `${receipt.status} ${receipt.error_code ?? ''}`}
       </Fact>
+      <Fact name="Why">{errorReason(receipt.error_code)}</Fact>
       <Fact name="Account">
         {isForAll ? (
           <a class="alone" href={`/admin/accounts/${receipt.account_id}`}>
@@ -131,7 +133,15 @@ function Facts({ receipt, isForAll }: FactsProps) {
           </a>
         ) : null}
       </Fact>
-      <Fact name="Model">{receipt.model ?? 'unknown'}</Fact>
+      <Fact name="Model">
+        {isForAll && receipt.model !== null ? (
+          <a class="alone" href={`/admin/models/${encodeURIComponent(receipt.model)}`}>
+            {receipt.model}
+          </a>
+        ) : (
+          (receipt.model ?? 'unknown')
+        )}
+      </Fact>
       <Fact name="Channel">{receipt.channel}</Fact>
       <Fact name="Key">{receipt.key_name ?? 'unknown'}</Fact>
       <Fact name="Surface">

@@ -34,6 +34,8 @@ const NO_FILTER: LineFilter & { receipt: string } = {
 
 const idOf = (line: RequestLine) => line.id
 
+const OF_NOBODY = "A request without a good key is refused with 401 and is in no log, since it is nobody's."
+
 /** The log of requests: searched, paged, live, each with its receipt. */
 export function RequestLog({
   isForAll = false,
@@ -120,7 +122,10 @@ export function RequestLog({
                 The newest were searched. A time narrows it down.
               </Empty>
             ) : isFiltered ? (
-              <Empty title="No request matches">Widen the filters, or clear them.</Empty>
+              <Empty title="No request matches">
+                Widen the filters, or clear them.
+                {filter.id !== '' || filter.status === '401' ? ` ${OF_NOBODY}` : null}
+              </Empty>
             ) : (
               empty
             )
