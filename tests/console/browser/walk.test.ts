@@ -232,7 +232,7 @@ describe.skipIf(!HAS_BROWSER)('from the printed link to a paid answer, in a brow
   step('an administrator refunds a request, and the receipt says so to both', async () => {
     const { page } = owner
     await page.goto(`/admin/traffic?receipt=${requestId}`)
-    const whose = page.getByRole('dialog', { name: 'Receipt' }).getByRole('link')
+    const whose = page.getByRole('dialog', { name: 'Receipt' }).getByRole('link').first()
     const [account] = await stage.database.sql`select id from account where email = ${CUSTOMER.email}`
     expect(await whose.getAttribute('href')).toBe(`/admin/accounts/${account?.['id']}`)
     await page.getByRole('button', { name: 'Refund' }).click()
@@ -254,6 +254,23 @@ describe.skipIf(!HAS_BROWSER)('from the printed link to a paid answer, in a brow
     const receipt = customer.page.getByRole('dialog', { name: 'Receipt' })
     await receipt.getByTestId('charged').getByText('$0.005', { exact: true }).waitFor()
     await receipt.getByText('Request, refunded', { exact: true }).waitFor()
+  })
+
+  step('the receipt of a request that was refused says why in words', async () => {
+    const { id, text } = await stage.ask(key, 'acme/unknown')
+    await stage.stored(400)
+    // The whole message that somebody has is pasted to find it.
+    await owner.page.goto('/admin/traffic')
+    await owner.page.getByLabel('Request id').fill(text)
+    await owner.page.getByRole('button', { name: 'Unknown model' }).click()
+    const receipt = owner.page.getByRole('dialog', { name: 'Receipt' })
+    await receipt.getByText(id, { exact: true }).waitFor()
+    await receipt.getByText('There is no such model, or the account or the key does not reach it.').waitFor()
+    const nobodys = await stage.ask(`${key}x`, 'acme/echo')
+    expect(nobodys.status).toBe(401)
+    await owner.page.goto('/admin/traffic')
+    await owner.page.getByLabel('Request id').fill(nobodys.text)
+    await owner.page.getByText('A request without a good key is refused with 401 and is in no log').waitFor()
   })
 
   step('an administrator limits a key of somebody else, which is refused beyond that', async () => {
@@ -398,6 +415,11 @@ describe.skipIf(!HAS_BROWSER)('from the printed link to a paid answer, in a brow
     // The dialog says it as well: the page has read the model anew once it does.
     await owner.page.getByRole('dialog').waitFor({ state: 'detached' })
     await owner.page.getByText('$0.20').first().waitFor()
+    // What an old version charged for is told in full, also where it differs in what the short price leaves out.
+    const versions = owner.page.getByRole('table', { name: 'Price versions' })
+    expect(await versions.getByText('$0.02', { exact: true }).isVisible()).toBe(false)
+    await versions.locator('summary').last().click()
+    await versions.getByText('$0.02', { exact: true }).waitFor()
   })
 
   step('prices are planned for a day to come, stay through an edit, and are taken back', async () => {

@@ -16,6 +16,25 @@ export function ShortPrices({ prices }: { prices: PriceSet | null }) {
   )
 }
 
+/** The two, and all that are declared where there are more. */
+export function FoldedPrices({ prices, of }: { prices: PriceSet | null; of: string }) {
+  const { input, output, ...others } = prices ?? {}
+  const isShort = input !== undefined || output !== undefined
+  return (
+    <>
+      <ShortPrices prices={prices} />
+      {prices !== null && isShort && Object.keys(others).length > 0 ? (
+        <details>
+          <summary>
+            All<span class="unseen"> prices of {of}</span>
+          </summary>
+          <FullPrices prices={prices} />
+        </details>
+      ) : null}
+    </>
+  )
+}
+
 /** Every price that is declared. */
 export function FullPrices({ prices }: { prices: PriceSet }) {
   const { per_image = {}, tiers = [], service_tiers = {} } = prices

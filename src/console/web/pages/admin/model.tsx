@@ -15,7 +15,7 @@ import { useToast } from '../../parts/toast.tsx'
 import { When } from '../../parts/when.tsx'
 import { useMayAdminister } from '../../session.tsx'
 import { NoSuch } from '../nowhere.tsx'
-import { FullPrices, ShortPrices } from '../price-list.tsx'
+import { FoldedPrices, FullPrices } from '../price-list.tsx'
 import { ModelDialog } from './model-form.tsx'
 import { PriceDialog, TakeBack } from './model-prices.tsx'
 
@@ -233,7 +233,10 @@ function versionColumns(current: string | null, now: number): Column<Version>[] 
       ),
     },
     { label: 'From', kind: 'nowrap', cell: version => <When iso={version.valid_from} /> },
-    { label: 'Prices', cell: version => <ShortPrices prices={version.prices} /> },
+    {
+      label: 'Prices',
+      cell: ({ prices, version }) => <FoldedPrices prices={prices} of={`version ${version}`} />,
+    },
     { label: 'Made by', cell: version => version.source },
   ]
 }
