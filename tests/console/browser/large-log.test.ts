@@ -91,6 +91,31 @@ describe.skipIf(!HAS_BROWSER)(`with ${REQUESTS} requests in the log`, () => {
   )
 
   test(
+    'of more keys than a list holds the log is narrowed to one that is found by its name, which stays chosen',
+    async () => {
+      const { page } = owner
+      await page.goto('/requests')
+      const key = page.getByLabel('Key', { exact: true })
+      await key.getByRole('option', { name: 'laptop', includeHidden: true }).waitFor({ state: 'attached' })
+      expect(await page.getByLabel('Find a key').count()).toBe(0)
+      await stage.database.sql`
+        insert into api_key (account_id, name, lookup, hash)
+        select account_id, 'many ' || n, lpad(n::text, 8, 'x'), sha256(n::text::bytea)
+        from api_key, generate_series(1, 250) as n where name = 'laptop'`
+      await page.reload()
+      await page.getByLabel('Find a key').fill('LAPT')
+      await key.selectOption('laptop')
+      await page.getByLabel('Find a key').fill('nobody')
+      await page.locator('.hint', { hasText: 'No key is called so' }).waitFor()
+      const [laptop] = await stage.database.sql`select id from api_key where name = 'laptop'`
+      expect(await key.inputValue()).toBe(String(laptop?.['id']))
+      expect(await key.getByRole('option').allTextContents()).toEqual(['Any', 'laptop'])
+      await stage.database.sql`delete from api_key where name like 'many %'`
+    },
+    BROWSER_TIMEOUT_MS,
+  )
+
+  test(
     'the models of a key are found by name among more than anybody looks through',
     async () => {
       const { page } = owner

@@ -1,8 +1,10 @@
+import { useRef, useState } from 'preact/hooks'
 import type { Key } from '../../api/contract/keys.ts'
+import { useSettled } from '../api/address.ts'
 import { call } from '../api/client.ts'
 import { fieldsOf } from '../api/form-state.ts'
 import { useQuery } from '../api/query.ts'
-import { pastedRequestId } from '../format/pasted.ts'
+import { pastedKey, pastedRequestId } from '../format/pasted.ts'
 import { asOptions, type Option, SelectField, TextField } from '../parts/field.tsx'
 import { DAYS, type LineFilter, SPANS } from '../stream/line-filter.ts'
 import { DayFields, lastWeek } from './day-fields.tsx'
@@ -80,17 +82,52 @@ function AccountAndChannel({ filter, change }: WhoseProps) {
   )
 }
 
-function OwnKeyField(props: WhoseProps) {
-  const keys = useQuery('keys', signal => call('GET /api/keys', { query: { limit: 200 } }, signal))
-  return <KeyField {...props} keys={keys.data?.items ?? []} />
+/** Of more keys than come at once those that are searched for; the one that is chosen stays, by its name. */
+function OwnKeyField({ filter, change }: WhoseProps) {
+  const [wanted, setWanted] = useState('')
+  const search = useSettled(wanted.trim())
+  const query = { limit: 200, search }
+  const keys = useQuery(`keys ${search}`, signal => call('GET /api/keys', { query }, signal))
+  const isSearched = useRef(false)
+  isSearched.current ||= Boolean(keys.data?.next)
+  const found = keys.data?.items ?? []
+  const last = useRef<Key>(undefined)
+  const chosen = [...found, last.current].find(key => String(key?.id) === filter.key)
+  last.current = chosen
+  return (
+    <>
+      {isSearched.current ? (
+        <TextField
+          label="Find a key"
+          placeholder="Name, or sk-…"
+          type="search"
+          spellcheck={false}
+          value={wanted}
+          onValue={text => setWanted(pastedKey(text))}
+        />
+      ) : null}
+      <KeyField
+        filter={filter}
+        change={change}
+        keys={chosen === undefined || found.includes(chosen) ? found : [chosen, ...found]}
+        hint={search !== '' && keys.data?.items.length === 0 ? 'No key is called so' : undefined}
+      />
+    </>
+  )
 }
 
 /** One that is chosen and not among those that are known has but its number. */
-function KeyField({ filter, change, keys }: WhoseProps & { keys: readonly Pick<Key, 'id' | 'label'>[] }) {
-  const options = keys.map(({ id, label }) => ({ value: String(id), label }))
-  return (
-    <SelectField label="Key" options={choices(options, filter.key)} {...fieldsOf(filter, change)('key')} />
+function KeyField({
+  filter,
+  change,
+  keys,
+  hint,
+}: WhoseProps & { keys: readonly Key[]; hint?: string | undefined }) {
+  const options = choices(
+    keys.map(({ id, label }) => ({ value: String(id), label })),
+    filter.key,
   )
+  return <SelectField label="Key" hint={hint} options={options} {...fieldsOf(filter, change)('key')} />
 }
 
 const STATUSES = asOptions(['2xx', '4xx', '400', '401', '402', '429', '499', '5xx', '502', '503'])
