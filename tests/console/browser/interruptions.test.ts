@@ -237,6 +237,9 @@ describe.skipIf(!HAS_BROWSER)('in the middle of something', () => {
     await change('100')
     await asked.route
     await opener.click()
+    // Until it opens, the bar at the top and the pointer say that it comes.
+    await page.locator('.progress').waitFor()
+    expect(await page.evaluate<string>('getComputedStyle(document.activeElement).cursor')).toBe('progress')
     read.release()
     await change('200')
     await page.unroute(address)
