@@ -524,6 +524,24 @@ test('a change of tools in a system message is no loss, but one of an MCP server
   }
 })
 
+test('a tool offered by a name that no tool has is a loss; one declared, defined before or taken away is none', () => {
+  const reference = (name: string) => ({ type: 'tool_reference', name })
+  const definition = { type: 'tool_definition', definition: { name: 'g', input_schema: { type: 'object' } } }
+  const offered = (...tools: JsonObject[]) => ({
+    max_tokens: 90,
+    tools: [{ name: 'f', input_schema: { type: 'object' } }],
+    messages: [
+      { role: 'user', content: 'hi' },
+      { role: 'system', content: tools.map(tool => ({ type: 'tool_addition', tool })) },
+    ],
+  })
+  for (const to of FORMATS) {
+    if (to === MESSAGES) continue
+    expect([to, ...lost(MESSAGES, to, offered(reference('f'), definition, reference('g')))]).toEqual([to])
+    expect([to, ...lost(MESSAGES, to, offered(reference('h')))]).toEqual([to, 'tool_addition'])
+  }
+})
+
 test('an image in a system message is a loss, its text is none', () => {
   const text = { type: 'input_text', text: 'a' }
   const image = { type: 'input_image', image_url: `data:image/png;base64,${PNG}` }

@@ -18,6 +18,7 @@ import type { ThinkTags } from '@/generation/think-tags.ts'
 import type { ClientTool, Tool, ToolChoice } from '@/generation/tool.ts'
 import type { JsonObject, JsonValue } from '@/json/json.ts'
 import { emulateStop, unwrapOutputTool } from './emulation.ts'
+import { withSummaries } from './summaries.ts'
 import { splitThinkTags } from './think-tags.ts'
 
 /** A request as an upstream takes it, and the way back for its answer. */
@@ -114,7 +115,7 @@ function lower(asked: GenerationRequest, codec: Codec, target: Target, functionT
   refuseKeptState(asked, codec)
   refuseComputer(asked, codec, functionToolsOnly)
   refuseMissingTool(asked)
-  const request = withoutUnchosen(asked, codec)
+  const request = withoutUnchosen(withSummaries(asked, codec.format), codec)
   const hosted = functionToolsOnly ? dropHostedTools(request, () => false) : { request, losses: [] }
   const keepsCustom = !functionToolsOnly && codec.takesCustomTools(target)
   const { request: lowered, table, losses } = lowerTools(hosted.request, codec.toolNames, keepsCustom)

@@ -244,6 +244,18 @@ describe('tools', () => {
     expect(turns[1]?.parts).toHaveLength(1)
   })
 
+  test('a tool that was changed in messages that a compaction stands for', () => {
+    const changes = [removal('a'), defined(named('c', 'new'))]
+    const { tools } = decode({
+      tools: [named('a', 'first'), named('b', 'first')],
+      messages: [
+        { role: 'assistant', content: [{ type: 'compaction', content: 'sum', tool_changes: changes }] },
+        { role: 'user', content: 'x' },
+      ],
+    })
+    expect(tools.map(tool => tool.type === 'function' && tool.name)).toEqual(['b', 'c'])
+  })
+
   test('custom, client and hosted kinds', () => {
     const schema = { type: 'object' }
     const { tools } = decode({

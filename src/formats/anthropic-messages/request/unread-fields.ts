@@ -11,7 +11,8 @@ import {
   unreadInside,
 } from '@/formats/unread-fields.ts'
 import { EFFORTS } from '@/generation/request.ts'
-import { asObject, isJsonObject, type JsonObject, type JsonValue } from '@/json/json.ts'
+import { asArray, asObject, isJsonObject, type JsonObject, type JsonValue } from '@/json/json.ts'
+import { offersUnknown } from './tool-changes.ts'
 
 const MARK: ReadFields = { cache_control: object({ type: 'string', ttl: oneOf('5m', '1h') }) }
 
@@ -163,5 +164,6 @@ export function unreadFieldsOf(body: JsonObject): string[] {
   return [
     ...unreadInside(body, INSIDE),
     ...unreadInside(asObject(body['output_config']), inside, 'output_config'),
+    ...(offersUnknown(asArray(body['tools']), asArray(body['messages'])) ? ['tool_addition'] : []),
   ]
 }
