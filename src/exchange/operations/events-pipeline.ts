@@ -11,8 +11,10 @@ import type { OperationPipeline } from './operation.ts'
 
 /** How a stream of an operation's events tells what it used. */
 interface EventsOptions {
-  /** The `type` of the events with which an answer is complete; each is read, the others pass unread. */
+  /** The `type` of the events with which an answer ends, or one of its pieces; each is read, the others pass unread. */
   last: readonly string[]
+  /** How many of those were asked for, if more than one: with fewer the answer is complete only if it ends by itself. */
+  count?: number
   /** What one of those says was used; undefined: it does not say. */
   reported: (data: JsonObject) => UsedUp | undefined
   /** What an answer of which so many bytes came has used, as far as we can tell. */
@@ -43,11 +45,13 @@ export class EventsPipeline implements OperationPipeline {
     this.#splitter.push(chunk, run => this.#pass(run, emit))
   }
 
-  end(emit: EmitBytes): void {
+  end(emit: EmitBytes, broken = false): void {
     if (this.meter.error !== undefined) return
     const rest = this.#splitter.rest()
     if (rest.length > 0 && readEvents(rest).length > 0) this.#pass(rest, emit)
-    if (this.meter.error !== undefined || this.meter.finished) return
+    if (this.meter.error !== undefined) return
+    if (!broken && this.meter.endings > 0) this.meter.finished = true
+    if (this.meter.finished) return
     this.fail(
       new GatewayError('upstream_error', 'The upstream closed its stream before the end of the answer', {
         isCut: true,
@@ -63,7 +67,7 @@ export class EventsPipeline implements OperationPipeline {
   }
 
   used(): UsedUp | undefined {
-    if (this.#reported !== undefined && this.meter.finished) return this.#reported
+    if (this.#reported !== undefined) return this.#reported
     return this.meter.output ? this.#options.estimated(this.#bytes) : undefined
   }
 
@@ -94,8 +98,8 @@ export class EventsPipeline implements OperationPipeline {
     if (used !== undefined) {
       this.#reported = this.#reported === undefined || sum === undefined ? used : sum(this.#reported, used)
     }
-    this.meter.finished = true
     this.meter.endings += 1
+    this.meter.finished = this.meter.endings >= (this.#options.count ?? 1)
   }
 }
 

@@ -234,6 +234,7 @@ function events(
 ): OperationPipeline {
   return new EventsPipeline({
     last: openai.LAST_EVENTS,
+    count: asked.count,
     reported: data => useOf(asked, data, 1, rates),
     // Partial images show what is being made, so who has seen them has had the image.
     estimated: () => ({ ...useOf(asked, {}, asked.count, rates), source: 'estimated' }),

@@ -1,13 +1,19 @@
-import { beforeEach, describe, expect, test } from 'bun:test'
+import { afterAll, beforeEach, describe, expect, test } from 'bun:test'
 import OpenAI, { toFile } from 'openai'
 import { fileGateway } from '#tests/support/gateway/file-gateway.ts'
 import { openPayer } from '#tests/support/gateway/payer.ts'
 import { fileUpstream } from '#tests/support/upstreams/file-upstream.ts'
+import { type RawRequest, rawUpstream } from '#tests/support/upstreams/raw-upstream.ts'
 import type { SeenRequest } from '#tests/support/upstreams/upstream.ts'
 
 /** What the upstreams of the models `scripted/*` answer. */
 let answer: (request: SeenRequest) => Response = () => new Response(null, { status: 500 })
 const upstream = fileUpstream(request => answer(request))
+
+/** What the upstream of `up/raw` does. */
+let answerRaw: (request: RawRequest) => void = ({ socket }) => socket.destroy()
+const raw = await rawUpstream(request => answerRaw(request))
+afterAll(() => raw.stop())
 
 const gateway = await fileGateway({
   models: [
@@ -21,10 +27,12 @@ await gateway.apply(`
 channels:
   - { name: up-openai, format: openai-responses, base_url: "${upstream.url}", api_keys: [k], allow_private: true }
   - { name: up-second, format: openai-chat-completions, priority: 1, base_url: "${upstream.url}/second", api_keys: [k], allow_private: true }
+  - { name: up-raw, format: openai-responses, base_url: "${raw.url}", api_keys: [k], allow_private: true }
   - { name: up-gemini, format: gemini-generate-content, base_url: "${upstream.url}", api_keys: [k], allow_private: true }
 models:
   - { id: "up/tokens", channels: [{ channel: up-openai, model: "gpt-image-x" }], prices: { input: 5, cached_input: 1.25, output: 40 } }
   - { id: "up/two", channels: [{ channel: up-openai, model: "one" }, { channel: up-second, model: "two" }], prices: { per_image: { default: 0.01 } } }
+  - { id: "up/raw", channels: [{ channel: up-raw, model: "gpt-image-x" }], prices: { per_image: { default: 0.01 } } }
   - { id: "up/sizes", channels: [{ channel: up-openai, model: "gpt-image-x" }], prices: { per_image: { "1024x1024/low": 0.011, "1024x1024/high": 0.167, "1536x1024": 0.25, default: 0.3 } } }
   - { id: "up/dall-e-3", channels: [{ channel: up-openai, model: "dall-e-3" }], prices: { per_image: { "1024x1024": 0.04, "1792x1024": 0.08 } } }
   - { id: "up/imagen", channels: [{ channel: up-gemini, model: "imagen-4.0" }], prices: { per_image: { "16:9": 0.05, default: 0.04 } } }
@@ -214,6 +222,30 @@ describe('in the same format', () => {
     expect(response.headers.get('content-type')).toBe('text/event-stream; charset=utf-8')
     expect(text).toStartWith('event: image_generation.completed\ndata: {"type":"image_generation.completed"')
     expect(await gateway.lastExchange()).toMatchObject({ input_uncached: 1n, output_text: 2n })
+  })
+
+  test.each([
+    ['breaks off', 'upstream_cut', 'data: {"error":'],
+    ['ends', 'complete', 'image_generation.completed'],
+  ])('a stream of two images that %s behind the first is charged for one', async (how, ended, told) => {
+    const event = 'data: {"type":"image_generation.completed","b64_json":"AA=="}\n\n'
+    const read = Promise.withResolvers<void>()
+    answerRaw = ({ socket }) => {
+      socket.write('HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n')
+      socket.write(`${event.length.toString(16)}\r\n${event}\r\n`)
+      void read.promise.then(() => (how === 'ends' ? socket.end('0\r\n\r\n') : socket.destroy()))
+    }
+    const body = { model: 'up/raw', prompt: 'x', n: 2, stream: true }
+    const response = await post('/v1/images/generations', body)
+    let text = ''
+    for await (const chunk of response.body ?? []) {
+      text += Buffer.from(chunk).toString()
+      read.resolve()
+    }
+    expect(text).toStartWith(event)
+    expect(text).toContain(told)
+    expect(await gateway.lastExchange()).toMatchObject({ end_state: ended })
+    expect(await lastCharge()).toBe(-10_000_000n)
   })
 
   test.each([
