@@ -33,6 +33,7 @@ export function converse(admitted: AdmittedPrompt, chain: ResponseChain | undefi
     strict,
     goesOn: chain?.previousId !== undefined,
   }
+  let isRefused = false
   return {
     ...admitted,
     routes: model.routes,
@@ -45,10 +46,11 @@ export function converse(admitted: AdmittedPrompt, chain: ResponseChain | undefi
       if (strict || prompt.withoutReasoning) return false
       gateway.foreignReasoning.refused(destinationOf(refusedBy), signaturesOf(prompt))
       prompt.withoutReasoning = true
+      isRefused = true
       return true
     },
     recallRefusal: candidate => {
-      if (strict || prompt.withoutReasoning) return
+      if (strict || isRefused) return
       const { foreignReasoning } = gateway
       prompt.withoutReasoning = foreignReasoning.isKnown(destinationOf(candidate), () => signaturesOf(prompt))
     },

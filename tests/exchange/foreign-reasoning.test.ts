@@ -214,6 +214,41 @@ describe.each(CASES)(
   },
 )
 
+test('what one channel refused before is left out for that one alone', async () => {
+  await handedOn.gateway.apply(`
+channels:
+  - { name: first, format: anthropic-messages, base_url: "${upstream.url}/first", api_keys: [k], allow_private: true }
+  - { name: second, format: anthropic-messages, priority: 1, base_url: "${upstream.url}/second", api_keys: [k], allow_private: true }
+models:
+  - { id: two, channels: [{ channel: first, model: echo }, { channel: second, model: echo }], prices: { input: 1, output: 1 } }
+`)
+  const { body, complaint } = CASES[2]
+  const asked = withForeign({ ...body, model: 'two' })
+  const isSigned = (request: SeenRequest) => textOf(request).includes(foreign)
+  const isFirst = ({ path }: SeenRequest) => path.startsWith('/first/')
+  const ok = {
+    id: 'm',
+    type: 'message',
+    role: 'assistant',
+    model: 'echo',
+    content: [],
+    stop_reason: 'end_turn',
+  }
+  const answered = () => Response.json({ ...ok, usage: { input_tokens: 1, output_tokens: 1 } })
+  upstream.answer = request =>
+    isFirst(request) && isSigned(request) ? Response.json(complaint, { status: 400 }) : answered()
+  expect((await post('/v1/messages', asked)).status).toBe(200)
+  upstream.answer = request => (isFirst(request) ? new Response(null, { status: 503 }) : answered())
+  const next = await post('/v1/messages', asked)
+  expect([next.status, next.headers.get('x-tollgate-losses')]).toEqual([200, null])
+  expect(upstream.seen.map(request => [isFirst(request), isSigned(request)])).toEqual([
+    [true, true],
+    [true, false],
+    [true, false],
+    [false, true],
+  ])
+})
+
 test('a complaint about anything else is not asked again', async () => {
   upstream.answer = () =>
     Response.json({ error: { message: 'max_tokens is too large', code: 'invalid_value' } }, { status: 400 })
