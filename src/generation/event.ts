@@ -42,6 +42,8 @@ export type GenerationEvent =
       callId: string
       name: string
       namespace: string | undefined
+      /** That of the call's end, where it is known before the input. */
+      signature?: Signature
     }
   | { type: 'tool-input-delta'; block: number; text: string }
   | { type: 'tool-input-end'; block: number; signature: Signature | undefined }

@@ -23,7 +23,15 @@ import type { Written } from './finish.ts'
 type Current =
   | { kind: 'text'; block: number; shown: boolean; held: string }
   | { kind: 'thinking'; block: number; shown: boolean; redacted: boolean; paragraphs: number }
-  | { kind: 'tool'; block: number; shown: boolean; tool: ToolCallKind; start: string; held: string }
+  | {
+      kind: 'tool'
+      block: number
+      shown: boolean
+      tool: ToolCallKind
+      start: string
+      held: string
+      isSigned: boolean
+    }
 
 /**
  * Writes content blocks one after the other, numbered from 0. Blocks that would be empty, or hold white space alone,
@@ -79,7 +87,7 @@ export class BlockWriter {
         if (this.#current?.kind === 'thinking') this.#paragraph(this.#current, emit)
         return
       case 'tool-input-start':
-        return this.#startTool(event)
+        return this.#startTool(event, emit)
       case 'text-end':
       case 'refusal-end':
         return this.close(emit)
@@ -191,11 +199,14 @@ export class BlockWriter {
     this.#stop(emit)
   }
 
-  #startTool(event: EventOf<'tool-input-start'>): void {
+  #startTool(event: EventOf<'tool-input-start'>, emit: EmitText): void {
     this.written.toolUse = true
+    const isSigned = event.signature !== undefined
+    if (event.signature !== undefined) this.#signatureBefore(event.signature, emit)
     const id = fitCallId(event.callId)
     const start = JSON.stringify({ type: 'tool_use', id, name: event.name, input: {}, ...DIRECT_CALLER })
-    this.#current = { kind: 'tool', block: event.block, shown: false, tool: event.kind, start, held: '' }
+    const tool = event.kind
+    this.#current = { kind: 'tool', block: event.block, shown: false, tool, start, held: '', isSigned }
   }
 
   #input(text: string, emit: EmitText): void {
@@ -215,7 +226,7 @@ export class BlockWriter {
     const current = this.#current
     if (current?.kind !== 'tool') return
     if (!current.shown) {
-      if (signature !== undefined) this.#signatureBefore(signature, emit)
+      if (signature !== undefined && !current.isSigned) this.#signatureBefore(signature, emit)
       this.#showTool(current, objectText(current.tool, current.held), emit)
     }
     this.#stop(emit)

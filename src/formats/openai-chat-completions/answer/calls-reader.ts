@@ -180,6 +180,7 @@ export class CallsReader {
       callId: call.id,
       name: call.name,
       namespace: undefined,
+      ...(call.signature === undefined ? {} : { signature: call.signature }),
     })
     return block
   }
