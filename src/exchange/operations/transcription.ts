@@ -4,12 +4,14 @@ import type { UsedUp } from '@/exchange/billing/used-up.ts'
 import { isEventStream } from '@/exchange/relay/reply.ts'
 import { invalidRequest } from '@/formats/invalid.ts'
 import { readTranscriptUsage } from '@/formats/openai/audio.ts'
+import { runMachine } from '@/generation/machine.ts'
 import type { Rates } from '@/generation/rates.ts'
 import { SURFACE_FORMAT } from '@/generation/surface.ts'
 import { NO_USAGE } from '@/generation/usage.ts'
 import { asString, isJsonObject, type JsonObject, parseObject } from '@/json/json.ts'
 import type { Route } from '@/routing/model.ts'
 import { formatEvent } from '@/sse/event.ts'
+import { createSseParser } from '@/sse/parser.ts'
 import { EventsPipeline } from './events-pipeline.ts'
 import { asksForStream, type Form, fieldsOf } from './form.ts'
 import type { Operation, OperationPipeline, PrepareContext } from './operation.ts'
@@ -122,7 +124,10 @@ function open(
 ): OperationPipeline {
   // Whisper takes no notice of `stream`; a keepalive may have told the caller by then that events come.
   if (!isEventStream(headers.get('content-type'))) {
-    return new WholeAsEvents({ encodeError, read: bytes => asEvent(readWhole(bytes, basis)) })
+    return new WholeAsEvents({
+      encodeError,
+      read: bytes => readEvents(bytes, basis) ?? asEvent(readWhole(bytes, basis)),
+    })
   }
   return new EventsPipeline({
     last: [LAST_EVENT],
@@ -161,9 +166,25 @@ function isTranscript({ text, error }: JsonObject): boolean {
 /** Events, whatever the upstream calls them. */
 const NAMED_OTHERWISE = /^\s*(?:event:.*\r?\n)?data: ?[{[]/
 
+/**
+ * Events under another type than theirs; undefined for anything else.
+ * @throws GatewayError for an error among them
+ */
+function readEvents(bytes: Uint8Array, basis: UsageBasis): { events: string; used: UsedUp } | undefined {
+  const events = new TextDecoder().decode(bytes)
+  if (!NAMED_OTHERWISE.test(events)) return undefined
+  let used = estimated(basis.asked, bytes.length / 2)
+  for (const { data } of runMachine(createSseParser(), [bytes])) {
+    const event = parseObject(data)
+    const fault = event && faultInBody(event, () => data)
+    if (fault !== undefined) throw fault
+    if (event?.['type'] === LAST_EVENT) used = usedIn(event, basis) ?? used
+  }
+  return { events, used }
+}
+
 /** The same as the one event of a stream. */
 function asEvent({ text, answer, used }: WholeTranscript): { events: string; used: UsedUp } {
-  if (answer === undefined && NAMED_OTHERWISE.test(text)) return { events: text, used }
   // Beside the text what the shape that was asked for has: segments, words, the language. Clients take `error` for one.
   const { error: _, ...told } = answer ?? {}
   const event = { ...told, type: LAST_EVENT, text: asString(answer?.['text']) ?? text }

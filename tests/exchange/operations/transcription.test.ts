@@ -223,6 +223,19 @@ describe('money', () => {
     expect(await gateway.lastExchange()).toMatchObject({ cost_nano: null, end_state: 'upstream_error' })
   })
 
+  test('events by another name are read for what was used and for errors', async () => {
+    const told = 'data: {"type":"transcript.text.delta","delta":"a"}\n\n'
+    const done = { type: 'transcript.text.done', text: 'a', usage: { type: 'duration', seconds: 7 } }
+    answer = () => new Response(`${told}data: ${JSON.stringify(done)}\n\n`)
+    const asked = { model: 'stt/seconds', file: wav(3), stream: 'true' }
+    expect(await (await send(asked)).text()).toStartWith(told)
+    expect(await gateway.lastExchange()).toMatchObject({ usage_source: 'reported', cost_nano: 700_000n })
+    answer = () => new Response(`${told}data: {"error":{"message":"out of memory","code":500}}\n\n`)
+    const failed = await send(asked)
+    expect([failed.status, await failed.text()]).toEqual([502, expect.stringContaining('out of memory')])
+    expect(await gateway.lastExchange()).toMatchObject({ cost_nano: null, end_state: 'upstream_error' })
+  })
+
   test('an event stream that breaks off is charged by what came of it, and says so', async () => {
     answer = () => eventStream('data: {"type":"transcript.text.delta","delta":"a"}\n\n')
     const response = await send({ model: 'stt/seconds', file: wav(4), stream: 'true' })
