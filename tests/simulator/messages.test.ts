@@ -232,6 +232,24 @@ describe('messages through the official SDK', () => {
     })
   })
 
+  test.each([
+    ['brought', 200],
+    ['declared', 400],
+  ])('of tools that system messages bring and take away, %s is forced: %p', async (name, status) => {
+    const content = [
+      { type: 'tool_addition', tool: { type: 'tool_definition', definition: tool('brought') } },
+      { type: 'tool_removal', tool: { type: 'tool_reference', name: 'declared' } },
+    ]
+    const answer = await post('/v1/messages', {
+      model: 'tool',
+      max_tokens: 99,
+      tools: [tool('declared')],
+      tool_choice: { type: 'tool', name },
+      messages: [user('x'), { role: 'system', content }],
+    })
+    expect(answer.status).toBe(status)
+  })
+
   test("a tool that the vendor's server runs can be forced", async () => {
     const answer = await anthropic.messages.create({
       model: 'echo',

@@ -166,8 +166,10 @@ function readToolChoice(body: JsonObject, prompt: Prompt, thinks: boolean): Tool
   if (type !== 'tool')
     refuse("tool_choice: Input tag does not match any of the expected tags: 'auto', 'any', 'tool', 'none'")
   const name = requireField(asString(choice['name']), 'tool_choice.tool.name')
-  // A tool that the vendor's server runs can be forced, too (Claude Code's web search).
-  if (!asArray(body['tools']).some(tool => asObject(tool)?.['name'] === name))
+  // A tool of a type of its own can be forced, too (Claude Code's web search).
+  const isTyped = (tool: JsonObject | undefined) => (tool?.['type'] ?? 'custom') !== 'custom'
+  const typed = asArray(body['tools']).map(asObject).filter(isTyped)
+  if (![...typed.map(tool => tool?.['name']), ...prompt.tools.map(tool => tool.name)].includes(name))
     refuse(`Tool '${name}' not found in provided tools`)
   return { mode: 'required', allowed: [name] }
 }
