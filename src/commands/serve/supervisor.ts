@@ -127,12 +127,12 @@ class Seat {
       log.error({ worker: worker.pid }, 'a worker took leave and does not exit, and is ended')
       worker.kill()
     })
+    void worker.exited.then(endIfSilent(worker, { clock, log }))
     let servingSince: number | undefined
     void worker.serving.then(
       () => {
         servingSince = clock.elapsed()
         this.#isKept = true
-        void worker.exited.then(endIfSilent(worker, { clock, log }))
       },
       () => undefined,
     )
@@ -186,8 +186,8 @@ const SILENCE_MS = 20_000
 
 /**
  * Ends a worker that has given no answer twice in a row: stopped or hanging, it would keep the connections that the kernel
- * goes on giving it. Once may be that this process did not run either. One that does not serve yet is not asked: it has no
- * connections, and may wait for the database. The returned function ends the asking.
+ * goes on giving it, or its place empty. Once may be that this process did not run either. One that waits for the database
+ * in its start answers. The returned function ends the asking.
  */
 export function endIfSilent(
   worker: Pick<WorkerProcess, 'pid' | 'ask' | 'kill'>,

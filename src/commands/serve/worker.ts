@@ -50,19 +50,21 @@ export function workerOrder(env: Environment): WorkerOrder | undefined {
 }
 
 /**
- * A worker's side of the line to its supervisor. Resolves with why the worker is to end: it was told to, or the
- * supervisor is gone, without which nobody would start this process again or tell it to stop.
+ * A worker's side of the line to its supervisor: from now on it says that it is there, whatever its start waits for.
+ * Resolves with why the worker is to end: it was told to, or the supervisor is gone, without which nobody would start
+ * this process again or tell it to stop.
  */
 export function untilDismissed(): Promise<string> {
   return new Promise(resolve => {
     process.on('disconnect', () => resolve('the supervisor is gone'))
     process.on('message', (message: SupervisorMessage) => {
       if (message.type === 'stop') resolve('stop')
+      else if (message.question === 'alive') send({ type: 'alive', id: message.id })
     })
   })
 }
 
-/** Tells the supervisor that this worker serves, and answers it from now on. */
+/** Tells the supervisor that this worker serves, and how it does whenever that asks. */
 export function reportTo(apiUrl: string, answers: WorkerAnswers): void {
   process.on('message', (message: SupervisorMessage) => {
     if (message.type === 'ask') answer(message.id, message.question, answers).catch(() => undefined)
@@ -71,9 +73,8 @@ export function reportTo(apiUrl: string, answers: WorkerAnswers): void {
 }
 
 async function answer(id: number, question: WorkerQuestion, answers: WorkerAnswers): Promise<void> {
-  if (question === 'alive') send({ type: 'alive', id })
-  else if (question === 'metrics') send({ type: 'metrics', id, metrics: await answers.metrics() })
-  else send({ type: 'readiness', id, reason: (await answers.unreadiness()) ?? null })
+  if (question === 'metrics') send({ type: 'metrics', id, metrics: await answers.metrics() })
+  if (question === 'readiness') send({ type: 'readiness', id, reason: (await answers.unreadiness()) ?? null })
 }
 
 function send(message: WorkerMessage): void {

@@ -17,7 +17,7 @@ import {
   scriptedUpstream,
   until,
 } from '#tests/support/upstreams/upstream.ts'
-import type { Clock } from '@/clock/clock.ts'
+import { type Clock, systemClock } from '@/clock/clock.ts'
 import { within } from '@/clock/wait.ts'
 import { RUNTIME_SETTINGS } from '@/commands/serve/runtime-settings.ts'
 import { endIfSilent, failuresOf, restartDelayMs, startSupervisor } from '@/commands/serve/supervisor.ts'
@@ -396,17 +396,19 @@ const SILENT = `process.on('message', ({ type, id, question }) => {
   if (question === 'metrics') process.send({ type: 'metrics', id, metrics: [] })
 })
 ${SERVING}`
+/** Has begun its start. */
+const STARTING = `import { reportTo, untilDismissed } from '${join(import.meta.dir, '../../../src/commands/serve/worker.ts')}'
+void untilDismissed().then(() => process.exit())
+`
 /** Answers, but for whether it is ready. */
-const UNREADY = `import { reportTo } from '${join(import.meta.dir, '../../../src/commands/serve/worker.ts')}'
-process.on('message', ({ type }) => type === 'stop' && process.exit())
-reportTo('http://127.0.0.1:1', { metrics: async () => [], unreadiness: () => Promise.reject(new Error('away')) })`
+const UNREADY = `${STARTING}reportTo('http://127.0.0.1:1', { metrics: async () => [], unreadiness: () => Promise.reject(new Error('away')) })`
 /** Closes its line when it is told to stop, and lives on, although not for ever should a test not end it. */
 const LINGERING = `process.on('message', ({ type }) => type === 'stop' && process.disconnect())
 setTimeout(() => {}, 60_000)
 ${SERVING}`
 
-/** A supervisor of one worker, by a clock that the test passes. */
-async function supervise(script: string) {
+/** A supervisor of one worker that starts, by a clock that the test passes. */
+async function startSupervised(script: string) {
   const running = await workersRun(script)
   const manual = manualClock()
   const waits: number[] = []
@@ -418,7 +420,7 @@ async function supervise(script: string) {
     },
   }
   const lines: string[] = []
-  const supervisor = await startSupervisor({
+  const starting = startSupervisor({
     workers: 1,
     api: { host: '127.0.0.1', port: 0 },
     redisUrl: redis?.url,
@@ -427,8 +429,15 @@ async function supervise(script: string) {
     log: createLog({ level: 'error', format: 'json' }, { write: line => lines.push(line) }),
     metrics: { registry: new Registry() },
   })
+  return { running, starting, advance: manual.advance, waits, log: () => lines.join('') }
+}
+
+/** The same, once its worker serves. */
+async function supervise(script: string) {
+  const { starting, ...rest } = await startSupervised(script)
+  const supervisor = await starting
   if (supervisor === undefined) throw new Error('it was not told to stop')
-  return { running, supervisor, advance: manual.advance, waits, log: () => lines.join('') }
+  return { supervisor, ...rest }
 }
 
 test('a worker that serves and falls silent is ended, and followed by another', async () => {
@@ -444,6 +453,27 @@ test('a worker that serves and falls silent is ended, and followed by another', 
   advance(restartDelayMs(1))
   expect(await supervisor.probes.metrics()).toContain('tollgate_worker_restarts_total 1')
   await supervisor.stop()
+})
+
+test('a worker that hangs before it serves is ended, and the start fails with it', async () => {
+  const { running, starting, advance, log } = await startSupervised('setTimeout(() => {}, 60_000)')
+  await using _ = running
+  const failure = starting.catch(String)
+  for (const ms of [30_000, 20_000, 10_000, 20_000]) {
+    expect(log()).toBe('')
+    advance(ms)
+    await new Promise<void>(resolve => setImmediate(resolve))
+  }
+  expect(await failure).toContain('a worker ended with code 137 before it served')
+  expect(log()).toContain('a worker does not answer any more, and is ended')
+})
+
+test('a worker says that it is there from the beginning of its start, however long that waits', async () => {
+  await using _ = await workersRun(STARTING)
+  const worker = startWorker({ port: 0 })
+  expect(await worker.ask('alive', START_MS, systemClock)).toEqual({ type: 'alive', id: 0 })
+  worker.send({ type: 'stop' })
+  expect(await worker.exited).toBe(0)
 })
 
 test('a worker that cannot tell whether it is ready is there, and left alone', async () => {
