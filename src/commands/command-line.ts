@@ -1,6 +1,7 @@
 import { ConfigFileError } from '@/config/file.ts'
 import { SettingsError } from '@/config/settings.ts'
 import { sqlErrorOf } from '@/db/sql-error.ts'
+import { codeOf } from '@/errors/code.ts'
 import { Refusal } from '@/errors/refusal.ts'
 import { type Command, type CommandIo, UsageError } from './command.ts'
 import { programVersion } from './version.ts'
@@ -99,6 +100,8 @@ function failure(error: unknown): string {
   const sql = sqlErrorOf(error)
   const text = innermost instanceof Error ? innermost.message || innermost.name : String(innermost)
   const line = text.split('\n')[0] ?? ''
+  // All that the client says of a connection that was there is its own name for it, and the address.
+  if (/^CONNECTION_/.test(codeOf(innermost))) return `the database does not answer any more: ${line}`
   return sql === undefined ? line : `the database said: ${line} (${sql.code})`
 }
 

@@ -108,6 +108,15 @@ function withoutTls(message: string): Error {
   return new Error(`${message} (rediss: asks for TLS, which the server may not have)`)
 }
 
+/** A node that was taken for a server by itself says of most keys where else they are. */
+function withNodes(error: Error): Error {
+  if (!error.message.startsWith('MOVED')) return error
+  return new Error(
+    `${error.message} (one node of a cluster: REDIS_URL has to name some of them, or the one twice, with commas between)`,
+    { cause: error },
+  )
+}
+
 /** No queues and no retries: a command that cannot be sent now must fail now, its caller has another way. */
 const CLIENT_OPTIONS = {
   enableAutoPipelining: false,
@@ -174,7 +183,8 @@ async function evaluate(
   try {
     return await client.evalsha(script.sha, keys.length, ...keys, ...args)
   } catch (error) {
-    if (!(error instanceof Error) || !error.message.includes('NOSCRIPT')) throw failure() ?? error
+    if (!(error instanceof Error)) throw error
+    if (!error.message.includes('NOSCRIPT')) throw failure() ?? withNodes(error)
     return client.eval(script.source, keys.length, ...keys, ...args)
   }
 }

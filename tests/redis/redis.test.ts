@@ -253,6 +253,26 @@ if (!hasRedisServer) {
     await redis.close()
   })
 
+  withServer(
+    'says of one node of a cluster how REDIS_URL names that',
+    async node => {
+      const owner = await startRedisServer('cluster')
+      const { port } = new URL(owner.url)
+      const bus = (await Bun.$`redis-cli -u ${owner.url} --raw config get cluster-port`.text()).split('\n')[1]
+      await Bun.$`redis-cli -u ${node.url} cluster flushslots`.quiet()
+      await Bun.$`redis-cli -u ${node.url} cluster meet 127.0.0.1 ${port} ${bus}`.quiet()
+      const state = () => Bun.$`redis-cli -u ${node.url} cluster info`.text()
+      await until(async () => (await state()).includes('cluster_state:ok'))
+      const redis = await connectRedis(node.url)
+      await expect(redis.run(ECHO, ['k'], ['a'])).rejects.toThrow(
+        /^MOVED .*REDIS_URL has to name some of them, or the one twice, with commas between/,
+      )
+      await redis.close()
+      await owner.close()
+    },
+    'cluster',
+  )
+
   test('says so when there is nothing to connect to', async () => {
     const redis = openRedis('redis://127.0.0.1:1')
     await until(() => redis.failure()?.message.includes('ECONNREFUSED') === true)

@@ -262,7 +262,10 @@ function openLedgerOf(options: GatewayOptions, watchdog: Watchdog, store: Exchan
     log,
     onStop: stop => watchdog.end(stop),
     onAdopted: signal => store.adopt(signal),
-    onConnectionsLost: () => database.renew(),
+    onConnectionsLost() {
+      log.warn('the database is silent, or takes no writes: its connections are closed, and opened anew')
+      database.renew()
+    },
     timings: patience?.ledger,
   })
 }

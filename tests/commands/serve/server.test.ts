@@ -6,6 +6,9 @@ import { endedRecord } from '#tests/support/ended-record.ts'
 import { fileGateway } from '#tests/support/gateway/file-gateway.ts'
 import { startNeighbour } from '#tests/support/gateway/gateway.ts'
 import { manualClock } from '#tests/support/manual-clock.ts'
+import { frontOf } from '#tests/support/stores/front.ts'
+import { until } from '#tests/support/upstreams/upstream.ts'
+import { connect } from '@/db/connect.ts'
 import { openExchangeNotes } from '@/exchange/exchange-notes.ts'
 import { ExchangeWriter } from '@/exchange/exchange-store.ts'
 import { createLog } from '@/telemetry/log.ts'
@@ -53,4 +56,17 @@ test('a start stores the results that a process before it could not store', asyn
   await server.stop()
   expect(readdirSync(directory)).toEqual([])
   rmSync(directory, { recursive: true })
+})
+
+test('a database that falls silent: the log says why everything that waited for it fails', async () => {
+  const front = await frontOf(gateway.database)
+  const database = connect(front.addressOver())
+  const patience = { ledger: { heartbeatMs: 10, connectionTimeoutMs: 200 }, redisCommandMs: 50 }
+  const server = await startNeighbour(gateway, { database, patience })
+  front.freeze()
+  await until(() => gateway.logLines.join().includes('the database is silent, or takes no writes'))
+  await server.stop()
+  await database.close()
+  front.cut()
+  front.close()
 })

@@ -3,6 +3,7 @@ import { type TestDatabase, testDatabase } from '#tests/support/stores/database.
 import { type KeyStore, keyStore } from '@/accounts/key-store.ts'
 import { type AccountStore, accountStore } from '@/accounts/store.ts'
 import { type Clock, systemClock } from '@/clock/clock.ts'
+import type { GatewayOptions } from '@/commands/serve/gateway.ts'
 import { bindOps } from '@/commands/serve/listeners.ts'
 import { type RunningServer, type ServerSettings, startServer } from '@/commands/serve/server.ts'
 import { parseConfigFile } from '@/config/file.ts'
@@ -214,13 +215,19 @@ export async function startTestGateway(options: TestGatewayOptions = {}): Promis
 /** Another process of the same deployment, as far as two can be told apart within one: all they share is the database. */
 export function startNeighbour(
   gateway: TestGateway,
-  { clock = systemClock, settings = {} }: { clock?: Clock; settings?: Partial<ServerSettings> } = {},
+  {
+    settings = {},
+    ...options
+  }: Partial<Pick<GatewayOptions, 'clock' | 'database' | 'patience'>> & {
+    settings?: Partial<ServerSettings>
+  } = {},
 ): Promise<RunningServer> {
   return startServer({
     ...SURROUNDINGS,
-    settings: { ...SETTINGS, ...settings },
     database: gateway.database,
-    clock,
+    clock: systemClock,
+    ...options,
+    settings: { ...SETTINGS, ...settings },
     log: createLog({ level: 'debug', format: 'json' }, { write: line => gateway.logLines.push(line) }),
     metrics: createMetrics({ processMetrics: false }),
   })
