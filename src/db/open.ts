@@ -61,7 +61,9 @@ function refuseUnusable(thrown: unknown): never {
 }
 
 function adviceOn(code: string, { message }: Error): string {
-  if (code === NOT_ALLOWED) return " (its user has to own the database, and Tollgate's tables in it)"
+  if (code === NOT_ALLOWED) {
+    return " (its user has to own the database and Tollgate's tables in it, or their owner to run `tollgate migrate` and to grant what docs/deployment.md says)"
+  }
   if (UNKNOWN_AUTHORITY.test(code)) return ' (NODE_EXTRA_CA_CERTS is for authorities of your own)'
   // A server that speaks no TLS says so in a way that the client takes for the end of the connection.
   return /before secure TLS/.test(message) ? ' (sslmode asks for TLS, which the server may not have)' : ''

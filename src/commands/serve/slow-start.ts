@@ -13,5 +13,5 @@ export function tellOfSlowStart(log: Pick<Log, 'warn'>, clock: Pick<Clock, 'afte
 }
 
 const WAITING =
-  `still starting after ${SLOW_MS / 1_000} s: the schema is being brought up to date, or the database has no connection left ` +
+  `still starting after ${SLOW_MS / 1_000} s: the machine is busy, the schema is being brought up to date, or the database has no connection left ` +
   '(a pooler needs room for some 20 of each process)'
