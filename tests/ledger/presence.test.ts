@@ -34,3 +34,15 @@ test('a process answers for its holds under an id that is stored, and under a ne
   expect(await known()).toEqual([presence.owner()])
   expect(presence.owner()).not.toBe(first)
 })
+
+test('it keeps its id while it is known, and knows how many live as of its last heartbeat', async () => {
+  await database.sql`delete from process`
+  const [one, other] = [await register(store, 'one'), await register(store, 'other')]
+  const id = one.owner()
+  expect(one.alive()).toBe(1)
+  for (const alive of [2, 1]) {
+    await one.beat()
+    expect([one.owner(), one.alive()]).toEqual([id, alive])
+    await other.leave()
+  }
+})

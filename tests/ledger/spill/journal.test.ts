@@ -13,7 +13,9 @@ import {
   openJournalFile,
   readSettlement,
 } from '@/ledger/spill/journal.ts'
+import { openSpill } from '@/ledger/spill/spill.ts'
 import type { Settlement } from '@/ledger/types.ts'
+import { createLog } from '@/telemetry/log.ts'
 
 const fixture = await ledgerFixture()
 afterAll(() => fixture.close())
@@ -219,6 +221,17 @@ test('one thing is done to the file at a time, after what failed as well', async
   ])
   await journal.close()
   expect([replayed.length, most]).toEqual([2, 1])
+})
+
+test("the files of a process are no other one's of the same name as long as it has them", async () => {
+  const log = createLog({ level: 'silent', format: 'json' }, { write: () => undefined })
+  const directory = join(fixture.directory, 'of-one-name')
+  const first = await openSpill(directory, 'one', log)
+  await expect(openSpill(directory, 'one', log)).rejects.toThrow('one.journal is in use')
+  await first.close()
+  const next = await openSpill(directory, 'one', log)
+  await next.close()
+  expect(readdirSync(directory)).toEqual([])
 })
 
 /** Holds before the cut must have the time that a busy machine needs. */
