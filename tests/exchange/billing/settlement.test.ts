@@ -119,6 +119,16 @@ describe('the line of an exchange is a warning where the upstream or the gateway
   })
 })
 
+test('of a bug says what was thrown beside all that it says of any exchange', () => {
+  const charge = { nano: 2_500n, pico: 0n, priceVersion: 1n, serviceTier: 'priority' } as const
+  const error = new GatewayError('internal_error', 'x', { cause: new Error('a bug') })
+  const { level, time, err, ...line } = JSON.parse(lineOf(record({ status: 500, error, charge })))
+  expect(err.message).toBe('a bug')
+  const { level: _, time: __, ...usual } = JSON.parse(lineOf(record({ status: 500, charge })))
+  expect(line).toEqual({ ...usual, error: { kind: 'internal_error', message: 'x' } })
+  expect(line).toMatchObject({ cost: '0.000002500', service_tier: 'priority' })
+})
+
 test('says the same whether or not there is something in it that has to be scrubbed', () => {
   const plain = JSON.parse(lineOf(record()))
   const scrubbed = JSON.parse(lineOf(record({ losses: ['top_k'] })))
