@@ -100,12 +100,10 @@ local function free(key, id)
   if held[key] then held[key] = held[key] - freed end
 end
 
--- Whether this is the first time in the marker's life.
+-- Whether this is the first time in the marker's life, which begins anew each time.
 local function mark(key)
-  local before = redis.call('SET', KEYS[key], marker_end, 'NX', 'GET', 'PX', expiry_ms(marker_ttl))
-  if before and tonumber(before) > now then return false end
-  if before then write(key, now + marker_ttl) end
-  return true
+  local before = redis.call('SET', KEYS[key], marker_end, 'GET', 'PX', expiry_ms(marker_ttl))
+  return not before or tonumber(before) <= now
 end
 
 local answers = {}
