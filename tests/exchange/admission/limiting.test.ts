@@ -1,10 +1,14 @@
 import { describe, expect, test } from 'bun:test'
+import { callerBy, NO_LIMITS } from '#tests/support/caller.ts'
 import { fileGateway } from '#tests/support/gateway/file-gateway.ts'
 import { openPayer } from '#tests/support/gateway/payer.ts'
 import { least } from '#tests/support/least.ts'
+import { manualClock } from '#tests/support/manual-clock.ts'
 import { until } from '#tests/support/upstreams/upstream.ts'
 import type { LimitChanges } from '@/accounts/account.ts'
 import { systemClock } from '@/clock/clock.ts'
+import { takeLimits } from '@/exchange/admission/limiting.ts'
+import { openRecord } from '@/exchange/record.ts'
 import { openLimiter } from '@/limits/limiter.ts'
 import { openRedis } from '@/redis/redis.ts'
 
@@ -217,4 +221,22 @@ describe('while Redis is away', () => {
     expect((await call('chat', key)).headers.get('x-tollgate-channel')).toBeNull()
     expect(await (await fetch(`${gateway.opsUrl}/metrics`)).text()).toContain('tollgate_limits_degraded 0')
   })
+})
+
+test('who is refused is told the whole seconds until there is room, and by chance a tenth more', async () => {
+  const clock = manualClock()
+  const log = { info: () => {}, warn: () => {} }
+  const limiter = await openLimiter({ redis: undefined, clock, log })
+  const perMinute = { ...NO_LIMITS, requestsPerMinute: 2 }
+  const limits = () => ({ account: perMinute, key: NO_LIMITS })
+  const take = (id: string, chance: number) => {
+    const record = { ...openRecord(id, 'chat', clock), caller: callerBy(1, 2), model: 'm' }
+    const dependencies = { limiter, limits, random: () => chance, log: gateway.server.gateway.log }
+    return takeLimits(dependencies, record, { tokens: 1, guessedTokens: 0 })
+  }
+  for (const id of ['one', 'two']) expect(take(id, 0)).toBeUndefined()
+  clock.advance(500)
+  expect(() => take('three', 0)).toThrow(expect.objectContaining({ retryAfterMs: 30_000 }))
+  expect(() => take('four', 0.999)).toThrow(expect.objectContaining({ retryAfterMs: 33_000 }))
+  await limiter.close()
 })
