@@ -43,6 +43,20 @@ test.each(WAYS)(
   },
 )
 
+test.each(WAYS)('one %s that crawls after it has begun fast is given up as well', async (_, headers) => {
+  const { arrival, write } = arriving(headers)
+  await write(1_100_000, 1_000)
+  for (let seconds = 0; seconds < 59; seconds += 1) await write(100, 1_000)
+  expect(await arrival).toBe('body_stalled')
+})
+
+test('of one that ends before its declared length there is what came, and no memory behind it', async () => {
+  const { arrival, write, close } = arriving({ 'content-length': String(3 * MEGABYTE) })
+  await write(2 * MEGABYTE, 0)
+  close()
+  expect(await arrival).toBe(2 * MEGABYTE)
+})
+
 test.each(WAYS)('one %s may be as slow as 4 kB a second, for as long as it takes', async (_, headers) => {
   const { arrival, write, close } = arriving(headers)
   for (let seconds = 0; seconds < 500; seconds += 1) await write(4_200, 1_000)
