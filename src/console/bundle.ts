@@ -60,7 +60,7 @@ export async function buildBundle(web = WEB): Promise<Bundle> {
   }
 }
 
-/** `pages/keys.tsx:12: Unexpected ;` */
+/** `pages/keys/keys.tsx:12: Unexpected ;` */
 function faultText({ message, position }: BuildMessage | ResolveMessage): string {
   return position === null ? message : `${position.file}:${position.line}: ${message}`
 }

@@ -2,13 +2,13 @@ import { hashCode } from '@/ledger/redeem-code.ts'
 import { ledgerStore } from '@/ledger/store.ts'
 import { formatMoney } from '@/pricing/money.ts'
 import type { Console } from '../deployment.ts'
-import { readBytes } from '../json-body.ts'
 import { readAmount } from '../money/amount.ts'
 import { entryPage } from '../money/entries.ts'
 import { beginCheckout, receiveWebhook } from '../money/payments.ts'
 import { downloadEntries, printStatement, readStatements } from '../money/statements.ts'
 import { billingRoutes } from './contract/billing.ts'
 import { controller, type Listener } from './controller.ts'
+import { readBytes } from './json-body.ts'
 
 const MAX_WEBHOOK_BYTES = 1024 * 1024
 

@@ -9,7 +9,6 @@ import { takesGzip } from '@/net/content-encoding.ts'
 import type { Actor } from '../acts.ts'
 import type { Console } from '../deployment.ts'
 import { ConsoleError } from '../failure.ts'
-import { readJson } from '../json-body.ts'
 import { isOwnPage } from '../sign-in/origin.ts'
 import {
   confirmPassword,
@@ -19,9 +18,10 @@ import {
   type SignedIn,
   signInFirst,
 } from '../sign-in/sessions.ts'
-import { assertStorable } from '../storable.ts'
-import { wrongField } from '../wrong-field.ts'
 import type { Access, Contracts, Input, Output, RouteContract, RouteName } from './contract/route.ts'
+import { readJson } from './json-body.ts'
+import { assertStorable } from './storable.ts'
+import { wrongField } from './wrong-field.ts'
 
 /** What a handler is given of a request, beside what its contract says. */
 export interface Incoming<Who> {

@@ -1,5 +1,4 @@
 import { type Console, entryOf } from '../deployment.ts'
-import { eventStream } from '../event-stream.ts'
 import { notFound } from '../failure.ts'
 import { readMoment } from '../moments.ts'
 import { cursorOf, cursorRequest, readPage } from '../paging.ts'
@@ -10,6 +9,7 @@ import { isStillSignedIn, type SignedIn } from '../sign-in/sessions.ts'
 import { type Receipt, type RequestPage, requestRoutes } from './contract/requests.ts'
 import type { Input } from './contract/route.ts'
 import { controller, type Incoming, type Listener } from './controller.ts'
+import { eventStream } from './event-stream.ts'
 
 /** What a log is asked for. */
 type LogParameters = Input<(typeof requestRoutes)['GET /api/requests']>['query']

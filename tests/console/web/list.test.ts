@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 import { appendPage, prependItems } from '@/console/web/api/page.ts'
-import { logAddress } from '@/console/web/pages/log-address.ts'
+import { logAddress } from '@/console/web/pages/requests/log-address.ts'
 import { type LineFilter, matchesFilter, timeOf } from '@/console/web/stream/line-filter.ts'
 
 const idOf = (item: { id: number }) => item.id

@@ -1,0 +1,33 @@
+import { type JsonValue, parseJson } from '@/json/json.ts'
+import { ConsoleError } from '../failure.ts'
+
+/**
+ * The JSON of a request's body.
+ * @throws ConsoleError for another content type, for more bytes than that, and for what is no JSON
+ */
+export async function readJson(request: Request, maxBytes: number): Promise<JsonValue> {
+  const type = request.headers.get('content-type') ?? ''
+  if (!/^application\/json\b/i.test(type))
+    throw new ConsoleError('invalid_request', 'The body must be application/json')
+  const bytes = await readBytes(request, maxBytes)
+  try {
+    return parseJson(new TextDecoder('utf-8', { fatal: true }).decode(bytes))
+  } catch (cause) {
+    throw new ConsoleError('invalid_request', 'The body is not JSON', { cause })
+  }
+}
+
+/** @throws ConsoleError for more bytes than that, before they are read */
+export async function readBytes(request: Request, maxBytes: number): Promise<Uint8Array> {
+  const tooLarge = () =>
+    new ConsoleError('invalid_request', `The body must not be larger than ${maxBytes} bytes`)
+  if (Number(request.headers.get('content-length') ?? 0) > maxBytes) throw tooLarge()
+  const chunks: Uint8Array[] = []
+  let size = 0
+  for await (const chunk of request.body ?? []) {
+    size += chunk.length
+    if (size > maxBytes) throw tooLarge()
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks)
+}

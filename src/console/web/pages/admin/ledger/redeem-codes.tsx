@@ -1,0 +1,151 @@
+import { useState } from 'preact/hooks'
+import type { RedeemCode } from '../../../../api/contract/admin-ledger.ts'
+import { call } from '../../../api/client.ts'
+import { useForm } from '../../../api/form-state.ts'
+import { useCursorList } from '../../../api/query.ts'
+import { counted, wholeNumber } from '../../../format/number.ts'
+import { readLocalTime } from '../../../format/time.ts'
+import { typedAmount, typedCount } from '../../../format/typed.ts'
+import { AddButton } from '../../../parts/button.tsx'
+import { Code } from '../../../parts/copy.tsx'
+import { Dialog, DialogEnd } from '../../../parts/dialog.tsx'
+import { TextField } from '../../../parts/field.tsx'
+import { FormDialog } from '../../../parts/form.tsx'
+import { ListTable } from '../../../parts/list-table.tsx'
+import { Badge, Empty, Notice } from '../../../parts/notice.tsx'
+import { Page } from '../../../parts/page.tsx'
+import { type Column, moneyColumn } from '../../../parts/table.tsx'
+import { When } from '../../../parts/when.tsx'
+import { useCurrency, useMayAdminister } from '../../../session.tsx'
+
+const idOf = (code: RedeemCode) => code.id
+
+/** The codes that give credit, and the form for more. */
+export function RedeemCodesPage() {
+  const codes = useCursorList('codes', idOf, (cursor, signal) =>
+    call('GET /api/admin/redeem-codes', { query: { cursor } }, signal),
+  )
+  const [isCreating, setCreating] = useState(false)
+  const create = useMayAdminister() ? (
+    <AddButton onClick={() => setCreating(true)}>Make codes</AddButton>
+  ) : undefined
+  return (
+    <Page
+      title="Redeem codes"
+      lead="Credit to give away. A code is shown once, when it is made; only a fingerprint of it is kept."
+      actions={create}
+    >
+      <ListTable
+        label="Redeem codes"
+        list={codes}
+        columns={COLUMNS}
+        empty={
+          <Empty title="No codes yet" action={create}>
+            Whoever has a code turns it into credit on their billing page.
+          </Empty>
+        }
+      />
+      {isCreating ? <Create onClose={() => setCreating(false)} onCreated={codes.reload} /> : null}
+    </Page>
+  )
+}
+
+const COLUMNS: readonly Column<RedeemCode>[] = [
+  { label: 'Fingerprint', kind: 'primary-cell', cell: code => <code>{code.id}</code> },
+  moneyColumn('Amount', code => code.amount),
+  {
+    label: 'Used',
+    kind: 'number',
+    cell: code => `${wholeNumber(code.uses)} of ${wholeNumber(code.max_uses)}`,
+  },
+  {
+    label: 'State',
+    kind: 'nowrap',
+    cell: code =>
+      code.uses >= code.max_uses ? (
+        <Badge>Used up</Badge>
+      ) : isOver(code.expires_at) || isOver(code.credit_expires_at) ? (
+        <Badge kind="warn">Expired</Badge>
+      ) : (
+        <Badge kind="good">Open</Badge>
+      ),
+  },
+  { label: 'Expires', kind: 'nowrap', cell: code => <When iso={code.expires_at} style="day" /> },
+  {
+    label: 'Credit expires',
+    kind: 'nowrap',
+    cell: code => <When iso={code.credit_expires_at} style="day" />,
+  },
+  { label: 'Made', kind: 'nowrap', cell: code => <When iso={code.created_at} /> },
+]
+
+function isOver(end: string | null): boolean {
+  return end !== null && Date.parse(end) < Date.now()
+}
+
+function Create({ onClose, onCreated }: { onClose(): void; onCreated(): void }) {
+  const currency = useCurrency()
+  const [codes, setCodes] = useState<string[]>()
+  const none = { amount: '', count: '1', uses: '1', expires_at: '', credit_expires_at: '' }
+  const create = useForm(none, async texts => {
+    const made = await call('POST /api/admin/redeem-codes', {
+      body: {
+        amount: typedAmount(texts.amount, 'amount'),
+        count: typedCount(texts.count, 'count'),
+        uses: typedCount(texts.uses, 'uses'),
+        expires_at: readLocalTime(texts.expires_at),
+        credit_expires_at: readLocalTime(texts.credit_expires_at),
+      },
+    })
+    setCodes(made.codes)
+    onCreated()
+  })
+  const { field } = create
+  if (codes !== undefined) {
+    return (
+      <Dialog title={counted(codes.length, 'code')} held="shown-once" onClose={onClose}>
+        <Notice kind="warn">Copy them now: this is the only time they are shown.</Notice>
+        <div data-testid="codes">
+          <Code text={codes.join('\n')} what="the codes" />
+        </div>
+        <DialogEnd onClose={onClose}>I have copied them</DialogEnd>
+      </Dialog>
+    )
+  }
+  return (
+    <FormDialog title="Make redeem codes" verb="Make codes" action={create} onClose={onClose}>
+      <div class="columns">
+        <TextField
+          label={`Amount in ${currency}`}
+          autoFocus
+          inputMode="decimal"
+          placeholder="5.00"
+          {...field('amount')}
+        />
+        <TextField label="How many codes" inputMode="numeric" {...field('count')} />
+      </div>
+      <TextField
+        label="Uses of each"
+        inputMode="numeric"
+        hint="Each account can use a code once."
+        {...field('uses')}
+      />
+      <div class="columns">
+        <TextField
+          label="Expires"
+          optional
+          type="datetime-local"
+          hint="Until when it can be redeemed, in your own time zone."
+          {...field('expires_at')}
+        />
+        <TextField
+          label="Its credit expires"
+          optional
+          type="datetime-local"
+          hint="What is left of it then is taken away."
+          {...field('credit_expires_at')}
+        />
+      </div>
+    </FormDialog>
+  )
+}

@@ -1,0 +1,110 @@
+import { useEffect, useState } from 'preact/hooks'
+import type { Entry } from '../../../api/contract/billing.ts'
+import { useAddressState } from '../../api/address.ts'
+import { addressOf, call } from '../../api/client.ts'
+import { useCursorList, useQuery } from '../../api/query.ts'
+import { type Option, Segments } from '../../parts/field.tsx'
+import { ListTable } from '../../parts/list-table.tsx'
+import { Money } from '../../parts/money.tsx'
+import { Empty, Notice } from '../../parts/notice.tsx'
+import { Answer, Page } from '../../parts/page.tsx'
+import { useSession } from '../../session.tsx'
+import { entryColumns } from './entry-columns.tsx'
+import { Redeem } from './redeem.tsx'
+import { StatementList } from './statement-list.tsx'
+import { TopUp } from './top-up.tsx'
+
+type Show = 'all' | 'usage' | 'other'
+
+const SHOW: readonly Option<Show>[] = [
+  { value: 'other', label: 'Credit' },
+  { value: 'usage', label: 'Usage' },
+  { value: 'all', label: 'Everything' },
+]
+const COLUMNS = entryColumns('/requests')
+const NOTHING = { checkout: '' }
+const idOf = (entry: Entry) => `${entry.id} ${entry.kind}`
+
+/** Balance, entries and statements, and the ways to add credit. */
+export function BillingPage() {
+  const { deployment } = useSession()
+  const [address] = useAddressState(NOTHING)
+  const [show, setShow] = useState<Show>('all')
+  const overview = useQuery('overview', signal => call('GET /api/overview', { query: {} }, signal))
+  const statements = useQuery('statements', signal => call('GET /api/billing/statements', {}, signal))
+  const entries = useCursorList(show, idOf, (cursor, signal) =>
+    call('GET /api/billing/entries', { query: { show, cursor } }, signal),
+  )
+  const reload = () => {
+    overview.reload()
+    entries.reload()
+    statements.reload()
+  }
+  useRepeated(address.checkout === 'done', reload)
+  return (
+    <Page
+      title="Billing"
+      lead="What was put in, what was taken out, and what is left. Nothing is ever changed afterwards."
+    >
+      {address.checkout === 'done' ? (
+        <Notice kind="good">Thank you. The credit appears here as soon as the payment is confirmed.</Notice>
+      ) : null}
+      {address.checkout === 'cancelled' ? (
+        <Notice>The payment was cancelled; nothing was charged.</Notice>
+      ) : null}
+      <div class="columns">
+        <Answer query={overview} what="the balance">
+          {({ balance, available, held }) => (
+            <dl class="card figure">
+              <dt>Balance</dt>
+              <dd data-testid="balance">
+                <Money amount={balance} style="short" />
+              </dd>
+              <dd class="note">
+                <Money amount={available} style="short" /> available, <Money amount={held} style="short" />{' '}
+                held by running requests
+              </dd>
+            </dl>
+          )}
+        </Answer>
+        <Redeem onDone={reload} />
+        {deployment.checkout ? <TopUp /> : null}
+      </div>
+      <section class="stack" aria-labelledby="entries-title">
+        <div class="card-head">
+          <h2 id="entries-title">Entries</h2>
+          <Segments label="Show" value={show} options={SHOW} onValue={setShow} />
+        </div>
+        <ListTable
+          label="Entries"
+          list={entries}
+          columns={COLUMNS}
+          empty={
+            <Empty title="No entries yet">Credit that you get and requests that you pay appear here.</Empty>
+          }
+        />
+      </section>
+      <StatementList
+        query={statements}
+        pageOf={month => addressOf('GET /api/billing/statements/:month', { params: { month } })}
+        fileOf={month => addressOf('GET /api/billing/entries.csv', { query: { month } })}
+      />
+    </Page>
+  )
+}
+
+const AGAIN_MS = 2000
+const TIMES = 60
+
+/** The payment is told of behind the page's back, most often within seconds. */
+function useRepeated(isOn: boolean, reload: () => void): void {
+  const [times, setTimes] = useState(0)
+  useEffect(() => {
+    if (!isOn || times === TIMES) return
+    const timer = setTimeout(() => {
+      setTimes(times + 1)
+      reload()
+    }, AGAIN_MS)
+    return () => clearTimeout(timer)
+  }, [isOn, times])
+}

@@ -1,0 +1,51 @@
+import type { Entry } from '../../../api/contract/billing.ts'
+import { ENTRY_NAMES } from '../../../api/contract/entry-names.ts'
+import { type Column, moneyColumn } from '../../parts/table.tsx'
+import { When } from '../../parts/when.tsx'
+
+/** Entries as a table; `requestsPath` is the page whose receipts the reader may see. */
+export function entryColumns(requestsPath: string): Column<Entry>[] {
+  return [
+    { label: 'What', kind: 'primary-cell', cell: entry => <What entry={entry} /> },
+    { label: 'Time', kind: 'nowrap', cell: entry => <When iso={entry.created_at} /> },
+    { label: 'For', cell: entry => <Purpose entry={entry} requestsPath={requestsPath} /> },
+    moneyColumn('Amount', entry => entry.amount, 'signed'),
+    moneyColumn('Balance', entry => entry.balance_after),
+  ]
+}
+
+/** What it is, and until when credit can be used that has an end. */
+function What({ entry: { kind, expires_at } }: { entry: Entry }) {
+  return (
+    <>
+      {ENTRY_NAMES[kind]}
+      {expires_at === null ? null : (
+        <>
+          <br />
+          <small class="soft">
+            until <When iso={expires_at} />
+          </small>
+        </>
+      )}
+    </>
+  )
+}
+
+function Purpose({ entry, requestsPath }: { entry: Entry; requestsPath: string }) {
+  const request = requestOf(entry)
+  const receipt = request === null ? null : <a href={`${requestsPath}?receipt=${request}`}>Receipt</a>
+  if (entry.reason !== null) {
+    return (
+      <>
+        {entry.reason} {receipt}
+      </>
+    )
+  }
+  return receipt ?? (entry.ref === null ? <span class="soft">-</span> : <code>{entry.ref}</code>)
+}
+
+/** Which request it is about; null: none. */
+function requestOf({ kind, id, ref }: Entry): string | null {
+  if (kind === 'usage' || kind === 'usage_trueup') return id
+  return kind === 'usage_refund' ? ref : null
+}

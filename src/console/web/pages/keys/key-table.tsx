@@ -1,0 +1,147 @@
+import type { ComponentChildren } from 'preact'
+import type { Key } from '../../../api/contract/keys.ts'
+import type { CursorList } from '../../api/query.ts'
+import { pastedKey } from '../../format/pasted.ts'
+import { Button } from '../../parts/button.tsx'
+import { TextField } from '../../parts/field.tsx'
+import { ListTable } from '../../parts/list-table.tsx'
+import { Money } from '../../parts/money.tsx'
+import { Badge, Empty } from '../../parts/notice.tsx'
+import { actionColumn, type Column } from '../../parts/table.tsx'
+import { When } from '../../parts/when.tsx'
+
+/** What may be done to a key. */
+interface KeyActs {
+  /** What the button says that changes it. */
+  change: string
+  onChange(key: Key): void
+  onRevoke(key: Key): void
+}
+
+interface KeyTableProps {
+  list: CursorList<Key>
+  /** The address of a log, to which the id of a key is added. */
+  requestsAt: string
+  /** What is searched for: a part of the name, or how the key begins. */
+  typed: string
+  onTyped(text: string): void
+  /** Undefined: nothing can be done to them. */
+  acts: KeyActs | undefined
+  /** What stands where there are none; undefined: none was found. */
+  empty: ComponentChildren | undefined
+}
+
+/** Keys, which can be searched. */
+export function KeyTable({ list, requestsAt, typed, onTyped, acts, empty }: KeyTableProps) {
+  return (
+    <>
+      <search class="filters" aria-label="Filter keys">
+        <TextField
+          label="Search"
+          type="search"
+          placeholder="Name, or sk-…"
+          spellcheck={false}
+          value={typed}
+          onValue={text => onTyped(pastedKey(text))}
+        />
+      </search>
+      <ListTable
+        label="Keys"
+        list={list}
+        columns={columnsOf(requestsAt, acts)}
+        empty={
+          empty ?? (
+            <Empty title="No key matches">Search for a part of the name, or for how the key begins.</Empty>
+          )
+        }
+      />
+    </>
+  )
+}
+
+function columnsOf(requestsAt: string, acts: KeyActs | undefined): Column<Key>[] {
+  return [
+    {
+      label: 'Name',
+      kind: 'primary-cell',
+      cell: key => (
+        <>
+          {key.name || 'Unnamed'} <br />
+          <KeyPrefix of={key} />
+        </>
+      ),
+    },
+    { label: 'Status', kind: 'nowrap', cell: key => STATUSES[key.status] },
+    {
+      label: 'Models',
+      cell: key =>
+        key.models === null ? (
+          <span class="soft">All of the account</span>
+        ) : (
+          <span title={key.models.join(', ')}>
+            {key.models.length <= 2 ? key.models.join(', ') : `${key.models.length} models`}
+          </span>
+        ),
+    },
+    {
+      label: 'Cap',
+      kind: 'nowrap',
+      cell: key =>
+        key.cap === null ? (
+          <span class="soft">None</span>
+        ) : (
+          <span>
+            <Money amount={key.spent ?? '0'} style="short" /> of <Money amount={key.cap.amount} />{' '}
+            <span class="soft">{CAP_PERIODS[key.cap.period]}</span>
+          </span>
+        ),
+    },
+    {
+      label: 'Last used',
+      kind: 'nowrap',
+      cell: key =>
+        key.last_used_at === null ? (
+          <When iso={null} />
+        ) : (
+          <a class="alone" href={`${requestsAt}${key.id}`}>
+            <When iso={key.last_used_at} style="since" />
+            <span class="unseen">, requests of {key.label}</span>
+          </a>
+        ),
+    },
+    {
+      label: 'Expires',
+      kind: 'nowrap',
+      cell: key => <When iso={key.expires_at} style="day" />,
+    },
+    ...(acts === undefined ? [] : [actionColumn<Key>(key => buttonsOf(key, acts))]),
+  ]
+}
+
+/** How it begins: what is compared with a key that somebody found. */
+export function KeyPrefix({ of: { prefix } }: { of: Key }) {
+  return <code class="soft">{prefix}…</code>
+}
+
+function buttonsOf(key: Key, { change, onChange, onRevoke }: KeyActs) {
+  return key.status === 'revoked' ? null : (
+    <>
+      <Button small kind="quiet" onClick={() => onChange(key)}>
+        {change}
+        <span class="unseen"> {key.label}</span>
+      </Button>
+      <Button small kind="danger" onClick={() => onRevoke(key)}>
+        Revoke<span class="unseen"> {key.label}</span>
+      </Button>
+    </>
+  )
+}
+
+const CAP_PERIODS = { day: 'a day', week: 'a week', month: 'a month', total: 'in all' } as const
+
+/** Whether a key works. */
+const STATUSES: Record<Key['status'], ComponentChildren> = {
+  active: <Badge kind="good">Active</Badge>,
+  expired: <Badge kind="warn">Expired</Badge>,
+  revoked: <Badge kind="bad">Revoked</Badge>,
+}

@@ -1,0 +1,73 @@
+import { useState } from 'preact/hooks'
+import type { Key } from '../../../api/contract/keys.ts'
+import { useAddressState, useSettled } from '../../api/address.ts'
+import { call } from '../../api/client.ts'
+import { useOpenedRow } from '../../api/opened.ts'
+import { useCursorList } from '../../api/query.ts'
+import { AddButton } from '../../parts/button.tsx'
+import { Empty } from '../../parts/notice.tsx'
+import { Page } from '../../parts/page.tsx'
+import { useToast } from '../../parts/toast.tsx'
+import { CreateKey } from './key-create.tsx'
+import { EditKey } from './key-edit.tsx'
+import { RevokeKey } from './key-revoke.tsx'
+import { KeyTable } from './key-table.tsx'
+
+const PRESETS = { new: '', search: '' }
+const idOf = (key: Key) => key.id
+
+/** A holder's keys. */
+export function KeysPage() {
+  const [address, change, open] = useAddressState(PRESETS)
+  const [revoking, setRevoking] = useState<Key>()
+  const toast = useToast()
+  const search = useSettled(address.search.trim())
+  const keys = useCursorList(`keys ${search}`, idOf, (cursor, signal) =>
+    call('GET /api/keys', { query: { cursor, search } }, signal),
+  )
+  const [editing, edit] = useOpenedRow(keys)
+  const isCreating = address.new !== ''
+  const create = <AddButton onClick={() => open({ new: 'yes' })}>Create key</AddButton>
+  return (
+    <Page
+      title="Keys"
+      lead="What your programs sign in with. A key is shown once, when it is made; only its beginning is kept."
+      actions={create}
+    >
+      <KeyTable
+        list={keys}
+        requestsAt="/requests?key="
+        typed={address.search}
+        onTyped={text => change({ search: text })}
+        acts={{ change: 'Edit', onChange: edit, onRevoke: setRevoking }}
+        empty={
+          search === '' ? (
+            <Empty title="No keys yet" action={create}>
+              A key calls every model your account reaches, from any client: only the address and the key
+              change.
+            </Empty>
+          ) : undefined
+        }
+      />
+      {isCreating ? <CreateKey onClose={() => change({ new: '' })} onCreated={keys.reload} /> : null}
+      {editing === undefined ? null : (
+        <EditKey
+          apiKey={editing}
+          onClose={() => edit()}
+          onDone={() => {
+            keys.reload()
+            toast('The key is changed')
+          }}
+        />
+      )}
+      {revoking === undefined ? null : (
+        <RevokeKey
+          apiKey={revoking}
+          revoke={id => call('POST /api/keys/:id/revoke', { params: { id } })}
+          onClose={() => setRevoking(undefined)}
+          onDone={keys.reload}
+        />
+      )}
+    </Page>
+  )
+}

@@ -1,0 +1,68 @@
+import type { RequestLine } from '../../../api/contract/requests.ts'
+import { wholeNumber } from '../../format/number.ts'
+import { duration } from '../../format/time.ts'
+import { type Column, moneyColumn } from '../../parts/table.tsx'
+import { When } from '../../parts/when.tsx'
+import { EndState } from './end-state.tsx'
+
+/** What the log tells of each request; `isForAll` for those who see every account. */
+export function requestColumns(isForAll: boolean, onOpen: (id: string) => void): Column<RequestLine>[] {
+  const forAll: Column<RequestLine>[] = [
+    {
+      label: 'Account',
+      kind: 'wide',
+      cell: line => <a href={`/admin/accounts/${line.account_id}`}>{line.account_id}</a>,
+    },
+    { label: 'Channel', kind: 'wide', cell: line => line.channel ?? <span class="soft">none</span> },
+  ]
+  return [
+    {
+      label: 'Model',
+      kind: 'primary-cell',
+      cell: line => (
+        <>
+          <button type="button" class="link-button" onClick={() => onOpen(line.id)}>
+            {line.model ?? 'Unknown model'} <span class="unseen">receipt</span>
+          </button>
+          <small class="narrow soft">
+            {isForAll ? `account ${line.account_id}, ${line.channel ?? 'no channel'}, ` : ''}
+            {line.key_name}
+          </small>
+        </>
+      ),
+    },
+    { label: 'Time', kind: 'nowrap', cell: line => <When iso={line.started_at} /> },
+    ...(isForAll ? forAll : []),
+    { label: 'Key', kind: 'wide', cell: line => line.key_name },
+    {
+      label: 'End',
+      kind: 'nowrap',
+      cell: line => (
+        <span class="row">
+          <EndState state={line.end_state} /> <span class="soft number">{line.status}</span>
+        </span>
+      ),
+    },
+    {
+      label: 'Tokens in + out',
+      kind: 'number',
+      cell: line => (
+        <span title="Input and output tokens">
+          {wholeNumber(line.input_tokens)} + {wholeNumber(line.output_tokens)}
+        </span>
+      ),
+    },
+    {
+      label: 'Took',
+      kind: 'number',
+      cell: line => (
+        <span
+          title={line.first_byte_ms === null ? undefined : `First byte after ${duration(line.first_byte_ms)}`}
+        >
+          {duration(line.total_ms)}
+        </span>
+      ),
+    },
+    moneyColumn('Cost', line => line.cost),
+  ]
+}
