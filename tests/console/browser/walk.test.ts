@@ -262,6 +262,7 @@ describe.skipIf(!HAS_BROWSER)('from the printed link to a paid answer, in a brow
     // The whole message that somebody has is pasted to find it.
     await owner.page.goto('/admin/traffic')
     await owner.page.getByLabel('Request id').fill(text)
+    await owner.page.getByTitle(/^There is no such model/).waitFor()
     await owner.page.getByRole('button', { name: 'Unknown model' }).click()
     const receipt = owner.page.getByRole('dialog', { name: 'Receipt' })
     await receipt.getByText(id, { exact: true }).waitFor()

@@ -1,4 +1,5 @@
 import type { RequestLine } from '../../../api/contract/requests.ts'
+import { errorReason } from '../../format/error-texts.ts'
 import { wholeNumber } from '../../format/number.ts'
 import { duration } from '../../format/time.ts'
 import { type Column, moneyColumn } from '../../parts/table.tsx'
@@ -38,7 +39,7 @@ export function requestColumns(isForAll: boolean, onOpen: (id: string) => void):
       label: 'End',
       kind: 'nowrap',
       cell: line => (
-        <span class="row">
+        <span class="row" title={errorReason(line.error_code) ?? undefined}>
           <EndState state={line.end_state} /> <span class="soft number">{line.status}</span>
         </span>
       ),
