@@ -2,25 +2,22 @@ import { outlineOf, textsOf } from '@/exchange/admission/body.ts'
 import type { Prompt } from '@/exchange/admission/prompt.ts'
 import { mediaOf } from '@/exchange/attempt/media.ts'
 import { type Preparation, type PrepareOptions, prepare } from '@/exchange/attempt/preparation.ts'
-import type { Admitted } from '@/exchange/attempt/routes.ts'
+import type { Admitted, Servable } from '@/exchange/attempt/routes.ts'
 import { CODECS } from '@/formats/registry.ts'
 import type { ConversationTraits, ResponseChain } from '@/routing/affinity.ts'
 import type { Model } from '@/routing/model.ts'
 import { destinationOf } from '@/routing/order.ts'
 import { callerOf, type ExchangeRecord } from './record.ts'
 
-/** A conversation that was admitted, ready for attempts. */
-export interface Conversation extends Admitted<Preparation> {
+/** A conversation that was admitted. */
+interface AdmittedPrompt extends Admitted {
   prompt: Prompt
   /** What the upstream's format cannot say is an error, and not a loss. */
   strict: boolean
 }
 
-/** The same before it is known how attempts are made of it. */
-type AdmittedPrompt = Omit<
-  Conversation,
-  'routes' | 'traits' | 'prepare' | 'forgetReasoning' | 'recallRefusal'
->
+/** The same, ready for attempts. */
+export type Conversation = AdmittedPrompt & Servable<Preparation>
 
 /** Says how attempts are made of an admitted prompt: on which routes, in which order, with which request. */
 export function converse(admitted: AdmittedPrompt, chain: ResponseChain | undefined): Conversation {

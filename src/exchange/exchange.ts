@@ -71,12 +71,12 @@ export function runOperation(gateway: Gateway, call: OperationCall): Promise<Res
     })
     const { asked: operation, model, strict } = received
     admitOtherModels(gateway.catalog, callerOf(record), operation)
-    const work = undertake({ gateway, record, model, operation, strict })
+    const work = undertake(operation, model, record)
     const interruption = interruptionOf(call)
     const quoted = quoteOperation(operation.price, model)
     const { pass, reservation } = await admitPaid(gateway, record, quoted, interruption)
     return await billed(gateway, record, reservation, onEnd =>
-      relayOperation({ ...work, pass, interruption, reservation }, onEnd),
+      relayOperation({ ...work, gateway, record, model, strict, pass, reservation, interruption }, onEnd),
     )
   })
 }

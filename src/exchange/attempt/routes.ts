@@ -25,14 +25,20 @@ export interface Prepared extends Sendable {
   askedTier?: string | undefined
 }
 
-/** An exchange that was admitted, the routes that can serve it, and how its request is written for one of them. */
-export interface Admitted<P extends Prepared> {
+/** An exchange that was admitted: it has its place within the limits, and its money is set aside. */
+export interface Admitted {
   gateway: Gateway
   record: ExchangeRecord
+  model: Model
   pass: Pass
   /** The money that is set aside for it. */
   reservation: Reservation
-  model: Model
+  /** Says when the caller left, or when there turned out to be no money for the answer. */
+  interruption: Interruption
+}
+
+/** An admitted exchange, the routes that can serve it, and how its request is written for one of them. */
+export interface Servable<P extends Prepared> extends Admitted {
   /** The routes that can serve it. */
   routes: readonly Route[]
   /** What decides which of them is tried first. */
@@ -43,8 +49,6 @@ export interface Admitted<P extends Prepared> {
   forgetReasoning?: (refusedBy: Candidate) => boolean
   /** The same beforehand, for a candidate that refused this conversation's reasoning in an earlier turn. */
   recallRefusal?: (candidate: Candidate) => void
-  /** Says when the caller left, or when there turned out to be no money for the answer. */
-  interruption: Interruption
 }
 
 /** One attempt: which candidate it is made on, and what is sent there. */
@@ -64,7 +68,7 @@ export interface Try<P extends Prepared> {
  * @throws GatewayError of the last attempt, or `no_channel`
  */
 export async function overCandidates<P extends Prepared, T>(
-  admitted: Admitted<P>,
+  admitted: Servable<P>,
   attempt: (one: Try<P>) => Promise<T>,
 ): Promise<T> {
   const { record, model } = admitted
@@ -98,7 +102,7 @@ export async function overCandidates<P extends Prepared, T>(
  */
 function candidatesAfter(
   failure: GatewayError,
-  { gateway, record, forgetReasoning }: Admitted<Prepared>,
+  { gateway, record, forgetReasoning }: Servable<Prepared>,
   failed: Candidate,
   others: readonly Candidate[],
 ): readonly Candidate[] {
@@ -125,7 +129,7 @@ class Failure {
 
 /** Makes one attempt, and reports how it went to the breakers and the counters. Fails only by returning a `Failure`. */
 async function runAttempt<P extends Prepared, T>(
-  admitted: Admitted<P>,
+  admitted: Servable<P>,
   candidate: Candidate,
   place: ChannelPlace,
   attempt: (one: Try<P>) => Promise<T>,

@@ -1,6 +1,6 @@
 import { GatewayError } from '@/errors/gateway-error.ts'
 import { notOffered } from '@/exchange/admission/admission.ts'
-import type { Admitted, Prepared } from '@/exchange/attempt/routes.ts'
+import type { Prepared, Servable } from '@/exchange/attempt/routes.ts'
 import type { OperationPrice } from '@/exchange/billing/quote.ts'
 import type { UsedUp } from '@/exchange/billing/used-up.ts'
 import { callerOf, type ExchangeRecord } from '@/exchange/record.ts'
@@ -9,7 +9,7 @@ import type { CallerAnswer } from '@/exchange/relay/whole.ts'
 import { CODECS } from '@/formats/registry.ts'
 import { FORMATS, type Format } from '@/generation/format.ts'
 import { SURFACE_FORMAT } from '@/generation/surface.ts'
-import type { ModelPrice, Route } from '@/routing/model.ts'
+import type { Model, ModelPrice, Route } from '@/routing/model.ts'
 import type { Candidate } from '@/routing/order.ts'
 import { dialectOf } from './dialect.ts'
 
@@ -97,22 +97,16 @@ export function objectionIn(tryOut: () => unknown): GatewayError | undefined {
 }
 
 /** An operation, and the routes that can serve it. */
-export interface Undertaking
-  extends Pick<Admitted<Prepared>, 'gateway' | 'record' | 'model' | 'routes' | 'traits'> {
+export interface Undertaking extends Pick<Servable<Prepared>, 'routes' | 'traits'> {
   operation: Operation
   context: PrepareContext
-  /** What the upstream's format cannot say is an error, and not a loss. */
-  strict: boolean
 }
 
 /**
  * Finds the routes that can serve an operation.
  * @throws GatewayError when there is none: what all of them object to, else `surface_not_supported`
  */
-export function undertake(
-  asked: Pick<Undertaking, 'gateway' | 'record' | 'model' | 'operation' | 'strict'>,
-): Undertaking {
-  const { record, model, operation } = asked
+export function undertake(operation: Operation, model: Model, record: ExchangeRecord): Undertaking {
   const objections = model.routes.map(route => operation.objection(route))
   const routes = model.routes
     .filter((_, index) => objections[index] === undefined)
@@ -125,7 +119,7 @@ export function undertake(
     )
   }
   return {
-    ...asked,
+    operation,
     routes,
     traits: {
       accountId: callerOf(record).accountId,

@@ -1,4 +1,4 @@
-import type { Admitted, Prepared } from '@/exchange/attempt/routes.ts'
+import type { Admitted, Prepared, Servable } from '@/exchange/attempt/routes.ts'
 import { relayFlow } from '@/exchange/relay/flow.ts'
 import { isEventStream, streamHeaders } from '@/exchange/relay/reply.ts'
 import { relayWhole } from '@/exchange/relay/whole.ts'
@@ -14,7 +14,10 @@ import type {
 } from './operation.ts'
 
 /** An operation that was admitted. */
-type AdmittedOperation = Undertaking & Omit<Admitted<Prepared>, 'prepare'>
+interface AdmittedOperation extends Admitted, Undertaking {
+  /** What the upstream's format cannot say is an error, and not a loss. */
+  strict: boolean
+}
 
 /**
  * Relays an operation's answer. Returns when its head can be sent, and calls `onEnd` once when all is over.
@@ -69,8 +72,8 @@ function relayStreamed(
 /** Writes requests with as many losses as can be told; in strict mode one is a 400 instead. */
 function preparer<P extends Prepared>(
   operation: OperationOf<P>,
-  { context, strict }: Undertaking,
-): Admitted<P>['prepare'] {
+  { context, strict }: AdmittedOperation,
+): Servable<P>['prepare'] {
   return async route => {
     const prepared = await operation.prepare(route, context)
     const losses = bounded(prepared.losses)

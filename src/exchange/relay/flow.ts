@@ -1,6 +1,6 @@
 import { asGatewayError, GatewayError } from '@/errors/gateway-error.ts'
 import { judgeEarly, send } from '@/exchange/attempt/attempt.ts'
-import { type Admitted, overCandidates, type Prepared, type Try } from '@/exchange/attempt/routes.ts'
+import { overCandidates, type Prepared, type Servable, type Try } from '@/exchange/attempt/routes.ts'
 import { charge } from '@/exchange/billing/charge.ts'
 import type { Meter } from '@/exchange/billing/meter.ts'
 import type { UsedUp } from '@/exchange/billing/used-up.ts'
@@ -32,7 +32,7 @@ export interface Flow<P extends Prepared, F extends Pipeline> {
  * @throws GatewayError when every route failed before that; `onEnd` is not called then
  */
 export async function relayFlow<P extends Prepared, F extends Pipeline>(
-  admitted: Admitted<P>,
+  admitted: Servable<P>,
   flow: Flow<P, F>,
   onEnd: () => void,
 ): Promise<Response> {
@@ -59,7 +59,7 @@ export async function relayFlow<P extends Prepared, F extends Pipeline>(
  * failed. A hold that was refused is no failure here, as `granted` rejects with it.
  */
 async function relayFirstSuccess<P extends Prepared, F extends Pipeline>(
-  admitted: Admitted<P>,
+  admitted: Servable<P>,
   running: Running<P, F>,
   leave: () => void,
 ): Promise<GatewayError | undefined> {
@@ -130,11 +130,11 @@ async function finishInBand(
  * minutes. So `run` has none, and the request is forgotten as soon as some of its answer was let through.
  */
 class FlowingAttempt<P extends Prepared, F extends Pipeline> implements AnswerEvents {
-  readonly #admitted: Admitted<P>
+  readonly #admitted: Servable<P>
   readonly #running: Running<P, F>
   #beginning: Try<P> | undefined
 
-  constructor(admitted: Admitted<P>, running: Running<P, F>, beginning: Try<P>) {
+  constructor(admitted: Servable<P>, running: Running<P, F>, beginning: Try<P>) {
     this.#admitted = admitted
     this.#running = running
     this.#beginning = beginning

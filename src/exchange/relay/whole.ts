@@ -1,6 +1,6 @@
 import type { AnswerListener } from '@/exchange/attempt/answer-body.ts'
 import { fetchWhole } from '@/exchange/attempt/attempt.ts'
-import { type Admitted, overCandidates, type Prepared, type Try } from '@/exchange/attempt/routes.ts'
+import { overCandidates, type Prepared, type Servable, type Try } from '@/exchange/attempt/routes.ts'
 import { charge } from '@/exchange/billing/charge.ts'
 import type { UsedUp } from '@/exchange/billing/used-up.ts'
 import { withAnswerLosses } from '@/formats/lowering/caller-words.ts'
@@ -25,7 +25,7 @@ export interface CallerAnswer {
  * @throws GatewayError when every route failed, or the caller left
  */
 export async function relayWhole<P extends Prepared>(
-  admitted: Admitted<P>,
+  admitted: Servable<P>,
   read: (bytes: Uint8Array, headers: Headers, one: Try<P>) => CallerAnswer,
   onEnd: () => void,
   listen?: (one: Try<P>) => AnswerListener,
