@@ -23,9 +23,9 @@ export function strangeContent(part: JsonObject): OpaquePart {
  * @returns undefined for an item that shows nothing and can restore nothing.
  */
 export function decodeReasoning(item: JsonObject, vendor: string | undefined): ReasoningPart | undefined {
-  const content = reasoningTexts(item, true)
+  const content = reasoningTexts(item, 'content')
   const raw = content.length > 0
-  const texts = raw ? content : reasoningTexts(item, false)
+  const texts = raw ? content : reasoningTexts(item, 'summary')
   const encrypted = asString(item['encrypted_content']) ?? ''
   if (texts.length === 0 && encrypted === '') return undefined
   return {
@@ -50,9 +50,12 @@ export function reasoningSignature(
   return { format: FORMAT, vendor, value: encrypted }
 }
 
-/** The paragraphs of a reasoning item's raw text, or of its summary. */
-export function reasoningTexts(item: JsonObject, raw: boolean): string[] {
-  return asArray(item[raw ? 'content' : 'summary']).flatMap(part => asString(asObject(part)?.['text']) ?? [])
+/** Where a reasoning item has its texts; the raw ones are its content. */
+export type ReasoningField = 'summary' | 'content'
+
+/** The paragraphs of a reasoning item. */
+export function reasoningTexts(item: JsonObject, field: ReasoningField): string[] {
+  return asArray(item[field]).flatMap(part => asString(asObject(part)?.['text']) ?? [])
 }
 
 /** A generated image as media; while it holds no image it is only itself. */

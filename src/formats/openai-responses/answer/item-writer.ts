@@ -6,6 +6,8 @@ import type { EventLines } from './event-line.ts'
 export interface ItemWriter {
   /** True once every block of the item ended; the item stays open until it is known how the answer went on. */
   readonly ended: boolean
+  /** The event that opens it. */
+  open(): string
   /** The closing events. A cut answer's last item is incomplete, unless it can be seen to be whole. */
   close(cut: boolean): string
   /** The item as it stands. */

@@ -1,4 +1,9 @@
-import { decodeReasoning, reasoningSignature, reasoningTexts } from '@/formats/openai-responses/items.ts'
+import {
+  decodeReasoning,
+  type ReasoningField,
+  reasoningSignature,
+  reasoningTexts,
+} from '@/formats/openai-responses/items.ts'
 import type { Emit } from '@/generation/event.ts'
 import { asNumber, asString, type JsonObject } from '@/json/json.ts'
 import type { ItemReader, StreamSource } from './item-reader.ts'
@@ -11,7 +16,8 @@ export class ReasoningReader implements ItemReader {
   readonly #source: StreamSource
   readonly #id: string | undefined
   #block: number | undefined
-  #raw = false
+  /** Which texts are shown; decided by what comes first. */
+  #field: ReasoningField = 'summary'
   /** The paragraph that is written now, and how much was emitted of each. */
   #paragraph = -1
   readonly #lengths = new Map<number, number>()
@@ -28,24 +34,16 @@ export class ReasoningReader implements ItemReader {
 
   added(): void {}
 
-  summaryPart(event: JsonObject, emit: Emit): void {
-    this.#turnTo(asNumber(event['summary_index']) ?? 0, false, emit)
+  part(field: ReasoningField, event: JsonObject, emit: Emit): void {
+    this.#turnTo(field, indexIn(event, field), emit)
   }
 
-  summaryDelta(event: JsonObject, emit: Emit): void {
-    this.#delta(asNumber(event['summary_index']) ?? 0, false, asString(event['delta']), emit)
+  delta(field: ReasoningField, event: JsonObject, emit: Emit): void {
+    this.#write(field, indexIn(event, field), asString(event['delta']), emit)
   }
 
-  summaryDone(event: JsonObject, emit: Emit): void {
-    this.#fill(asNumber(event['summary_index']) ?? 0, false, asString(event['text']), emit)
-  }
-
-  rawPart(event: JsonObject, emit: Emit): void {
-    this.#turnTo(asNumber(event['content_index']) ?? 0, true, emit)
-  }
-
-  rawDelta(event: JsonObject, emit: Emit): void {
-    this.#delta(asNumber(event['content_index']) ?? 0, true, asString(event['delta']), emit)
+  textDone(field: ReasoningField, event: JsonObject, emit: Emit): void {
+    this.#fill(field, indexIn(event, field), asString(event['text']), emit)
   }
 
   /** So many UTF-16 units of the last paragraph came past its deltas. */
@@ -53,19 +51,16 @@ export class ReasoningReader implements ItemReader {
     this.#count(this.#paragraph, length)
   }
 
-  rawDone(event: JsonObject, emit: Emit): void {
-    this.#fill(asNumber(event['content_index']) ?? 0, true, asString(event['text']), emit)
-  }
-
   done(item: JsonObject, emit: Emit): void {
     if (this.ended) return
     const whole = decodeReasoning(item, this.#source.vendor)
     if (whole !== undefined) {
-      if (this.#block === undefined) this.#start(whole.raw, whole.redacted, emit)
-      for (const [index, text] of reasoningTexts(item, this.#raw).entries()) {
-        this.#fill(index, this.#raw, text, emit)
+      if (this.#block === undefined) this.#start(whole.raw ? 'content' : 'summary', whole.redacted, emit)
+      for (const [index, text] of reasoningTexts(item, this.#field).entries()) {
+        this.#fill(this.#field, index, text, emit)
       }
-      if (whole.raw && !this.#raw) this.#add(whole.texts, reasoningTexts(item, false), emit)
+      if (whole.raw && this.#field === 'summary')
+        this.#add(whole.texts, reasoningTexts(item, 'summary'), emit)
     }
     this.#end(asString(item['encrypted_content']), emit)
   }
@@ -83,19 +78,20 @@ export class ReasoningReader implements ItemReader {
     if (!this.ended) this.#end(undefined, emit)
   }
 
-  #start(raw: boolean, redacted: boolean, emit: Emit): number {
+  #start(field: ReasoningField, redacted: boolean, emit: Emit): number {
     const block = this.#source.nextBlock()
     this.#block = block
-    this.#raw = raw
+    this.#field = field
+    const raw = field === 'content'
     emit({ type: 'reasoning-start', block, candidate: 0, id: this.#id, raw, redacted })
     return block
   }
 
   /** Makes a paragraph the one that deltas belong to; undefined when this kind of text is not the one shown. */
-  #turnTo(index: number, raw: boolean, emit: Emit): number | undefined {
+  #turnTo(field: ReasoningField, index: number, emit: Emit): number | undefined {
     if (this.ended) return undefined
-    const block = this.#block ?? this.#start(raw, false, emit)
-    if (this.#raw !== raw) return undefined
+    const block = this.#block ?? this.#start(field, false, emit)
+    if (this.#field !== field) return undefined
     if (this.#paragraph !== index) {
       this.#paragraph = index
       this.#count(index, 0)
@@ -104,19 +100,19 @@ export class ReasoningReader implements ItemReader {
     return block
   }
 
-  #delta(index: number, raw: boolean, text: string | undefined, emit: Emit): void {
+  #write(field: ReasoningField, index: number, text: string | undefined, emit: Emit): void {
     if (text === undefined || text === '') return
-    const block = this.#turnTo(index, raw, emit)
+    const block = this.#turnTo(field, index, emit)
     if (block === undefined) return
     this.#count(index, text.length)
     emit({ type: 'reasoning-delta', block, text })
   }
 
-  #fill(index: number, raw: boolean, whole: string | undefined, emit: Emit): void {
+  #fill(field: ReasoningField, index: number, whole: string | undefined, emit: Emit): void {
     const told = this.#lengths.get(index)
     if (whole === undefined || (told !== undefined && whole.length <= told)) return
-    const block = this.#turnTo(index, raw, emit)
-    if (block !== undefined) this.#delta(index, raw, whole.slice(told), emit)
+    const block = this.#turnTo(field, index, emit)
+    if (block !== undefined) this.#write(field, index, whole.slice(told), emit)
   }
 
   #count(index: number, length: number): void {
@@ -132,4 +128,11 @@ export class ReasoningReader implements ItemReader {
         : reasoningSignature(encrypted, this.#source.vendor)
     emit({ type: 'reasoning-end', block: this.#block, signature })
   }
+}
+
+const INDEX = { summary: 'summary_index', content: 'content_index' } as const
+
+/** The paragraph that an event is about. */
+function indexIn(event: JsonObject, field: ReasoningField): number {
+  return asNumber(event[INDEX[field]]) ?? 0
 }

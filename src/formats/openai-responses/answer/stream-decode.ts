@@ -118,15 +118,15 @@ export class EventDecoder implements StreamMachine<SseEvent, GenerationEvent> {
       case 'response.custom_tool_call_input.done':
         return this.#call(event, name, emit)?.inputDone(event, emit)
       case 'response.reasoning_summary_part.added':
-        return this.#reasoning(event, emit)?.summaryPart(event, emit)
+        return this.#reasoning(event, emit)?.part('summary', event, emit)
       case 'response.reasoning_summary_text.delta':
-        return this.#grow(event, this.#reasoning(event, emit))?.summaryDelta(event, emit)
+        return this.#grow(event, this.#reasoning(event, emit))?.delta('summary', event, emit)
       case 'response.reasoning_summary_text.done':
-        return this.#reasoning(event, emit)?.summaryDone(event, emit)
+        return this.#reasoning(event, emit)?.textDone('summary', event, emit)
       case 'response.reasoning_text.delta':
-        return this.#grow(event, this.#reasoning(event, emit))?.rawDelta(event, emit)
+        return this.#grow(event, this.#reasoning(event, emit))?.delta('content', event, emit)
       case 'response.reasoning_text.done':
-        return this.#reasoning(event, emit)?.rawDone(event, emit)
+        return this.#reasoning(event, emit)?.textDone('content', event, emit)
       case 'response.audio.delta':
         return this.#sound.push({ data: event['delta'] }, emit)
       case 'response.audio.transcript.delta':
@@ -266,7 +266,7 @@ export class EventDecoder implements StreamMachine<SseEvent, GenerationEvent> {
 
   #partAdded(event: JsonObject, emit: Emit): void {
     const part = asObject(event['part'])
-    if (part?.['type'] === 'reasoning_text') this.#reasoning(event, emit)?.rawPart(event, emit)
+    if (part?.['type'] === 'reasoning_text') this.#reasoning(event, emit)?.part('content', event, emit)
     else if (part !== undefined) this.#message(event, emit)?.partAdded(event, part, emit)
   }
 

@@ -199,7 +199,7 @@ export class ReplyWriter implements StreamMachine<GenerationEvent, string> {
   }
 
   /** Begins an item after those that are over. */
-  #begin(item: ItemWriter & { open(): string }, emit: EmitText): void {
+  #begin(item: ItemWriter, emit: EmitText): void {
     this.#start(emit)
     const text = this.#closeEnded()
     this.#items.push(item)
