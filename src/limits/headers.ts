@@ -16,7 +16,7 @@ export function limitHeaders(
   now: number,
   headers: Headers = {},
 ): Headers {
-  const addVendor = VENDOR_HEADERS[dialectOf(surface)]
+  const addVendor = vendorHeaders(surface)
   let policies = ''
   let services = ''
   for (const kind of LIMIT_KINDS) {
@@ -64,32 +64,27 @@ function isTighter(limit: LimitState, than: LimitState | undefined): boolean {
   return limit.remaining === than.remaining && limit.limit < than.limit
 }
 
-type Dialect = 'openai' | 'anthropic' | 'google'
-
-function dialectOf(surface: Surface): Dialect {
-  if (surface === 'messages') return 'anthropic'
-  return surface === 'gemini' ? 'google' : 'openai'
+/** What adds the vendor's own headers for a limit, of which none has any for what runs at once. */
+function vendorHeaders(surface: Surface): (headers: Headers, limit: LimitState, now: number) => void {
+  if (surface === 'messages') return addAnthropic
+  // Google tells limits in the body of a 429 only.
+  return surface === 'gemini' ? () => undefined : addOpenai
 }
 
-type Writer = (headers: Headers, limit: LimitState, now: number) => void
+function addOpenai(headers: Headers, { kind, limit, remaining, resetMs }: LimitState): void {
+  if (kind === 'concurrent') return
+  const names = OPENAI_NAMES[kind]
+  headers[names.limit] = String(limit)
+  headers[names.remaining] = String(remaining)
+  headers[names.reset] = openaiDuration(resetMs)
+}
 
-/** Vendors have no headers for what runs at once; Google tells limits in the body of a 429 only. */
-const VENDOR_HEADERS: Record<Dialect, Writer> = {
-  openai(headers, { kind, limit, remaining, resetMs }) {
-    if (kind === 'concurrent') return
-    const names = OPENAI_NAMES[kind]
-    headers[names.limit] = String(limit)
-    headers[names.remaining] = String(remaining)
-    headers[names.reset] = openaiDuration(resetMs)
-  },
-  anthropic(headers, { kind, limit, remaining, resetMs }, now) {
-    if (kind === 'concurrent') return
-    const names = ANTHROPIC_NAMES[kind]
-    headers[names.limit] = String(limit)
-    headers[names.remaining] = String(remaining)
-    headers[names.reset] = instant(now + resetMs)
-  },
-  google() {},
+function addAnthropic(headers: Headers, { kind, limit, remaining, resetMs }: LimitState, now: number): void {
+  if (kind === 'concurrent') return
+  const names = ANTHROPIC_NAMES[kind]
+  headers[names.limit] = String(limit)
+  headers[names.remaining] = String(remaining)
+  headers[names.reset] = instant(now + resetMs)
 }
 
 /** Written out: composing a name for each answer costs more than its value. */

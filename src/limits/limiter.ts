@@ -175,7 +175,7 @@ export class Limiter {
       taken.push({ slot, result })
     }
     for (const one of taken) this.#mirror(one)
-    return this.#grant(plan, 'redis', 1, limits, false)
+    return this.#grant(plan, 'redis', 1, limits)
   }
 
   #takeAfterFailure(plan: Plan, taken: readonly Taken[], failed: Slot, error: unknown): LimitAnswer {
@@ -196,7 +196,7 @@ export class Limiter {
       case 'share':
         return this.#takeShare(plan, told)
       case 'open':
-        return this.#grant(plan, 'nobody', 1, [], true)
+        return this.#grant(plan, 'nobody', 1, [])
       case 'closed':
         return CLOSED
     }
@@ -210,12 +210,11 @@ export class Limiter {
   }
 
   #takeHere(plan: Plan, share: number): LimitAnswer {
-    const degraded = this.#shared !== undefined
     const result = this.#local.take(shareOf(plan, share))
     const limited = limitedBy(plan)
     const limits = limitStates(limited, result, share)
-    if (!result.allowed) return refusal(limited, result, limits, degraded)
-    return this.#grant(plan, 'process', share, limits, degraded)
+    if (!result.allowed) return refusal(limited, result, limits, this.#shared !== undefined)
+    return this.#grant(plan, 'process', share, limits)
   }
 
   #grant(
@@ -223,11 +222,10 @@ export class Limiter {
     countedBy: LimitLease['countedBy'],
     share: number,
     limits: readonly LimitState[],
-    degraded: boolean,
   ): LimitGrant {
     const lease: LimitLease = { id: plan.id, plan, countedBy, share }
     this.#leases.add(lease)
-    return { allowed: true, lease, limits, degraded }
+    return { allowed: true, lease, limits, degraded: this.#shared !== undefined && countedBy !== 'redis' }
   }
 
   /**
