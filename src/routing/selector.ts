@@ -1,5 +1,5 @@
 import type { Clock } from '@/clock/clock.ts'
-import { type Health, pool } from '@/routing/health/health.ts'
+import { type Health, keysOf } from '@/routing/health/health.ts'
 import type { Outcome } from '@/routing/health/outcome.ts'
 import { type Affinity, type ConversationTraits, chainName, conversationName } from './affinity.ts'
 import type { Concurrency } from './concurrency.ts'
@@ -100,7 +100,7 @@ export class Selector {
     const candidates: Candidate[] = []
     for (const route of routes) {
       const isFull = concurrency.isFull(route.channel)
-      for (const key of pool(route.channel)) {
+      for (const key of keysOf(route.channel)) {
         const standing = health.standing(route.channel, key, route.upstreamModel, now)
         candidates.push({ route, key, standing, isFull })
       }

@@ -1,5 +1,5 @@
 import type { Standing } from '@/routing/health/breaker.ts'
-import { pool } from '@/routing/health/health.ts'
+import { keysOf } from '@/routing/health/health.ts'
 import type { Model, Route } from '@/routing/model.ts'
 import type { Candidate } from '@/routing/order.ts'
 import type { Channel } from '@/upstream/channel.ts'
@@ -55,5 +55,5 @@ export function candidatesOf(
   standing: Standing = { kind: 'ready' },
   isFull = false,
 ): Candidate[] {
-  return routes.flatMap(route => pool(route.channel).map(key => ({ route, key, standing, isFull })))
+  return routes.flatMap(route => keysOf(route.channel).map(key => ({ route, key, standing, isFull })))
 }

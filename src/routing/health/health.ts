@@ -139,7 +139,7 @@ export class Health {
       channel: channel.name,
       breaker: this.#view(channelSubject(channel.id)),
       firstByteMs: this.#entries.get(channelSubject(channel.id))?.firstByteMs,
-      keys: pool(channel).map((key, position) => ({
+      keys: keysOf(channel).map((key, position) => ({
         keyId: key?.id,
         position,
         breaker: this.#view(keySubject(channel.id, key?.id)),
@@ -153,7 +153,7 @@ export class Health {
     const addresses = new Map<number, string>()
     for (const channel of channels) {
       addresses.set(channelSubject(channel.id), channel.baseUrl)
-      for (const key of pool(channel)) addresses.set(keySubject(channel.id, key?.id), channel.baseUrl)
+      for (const key of keysOf(channel)) addresses.set(keySubject(channel.id, key?.id), channel.baseUrl)
     }
     for (const [subject, entry] of this.#entries) {
       const address = addresses.get(subject)
@@ -260,12 +260,12 @@ function worse(one: Standing, other: Standing): Standing {
 
 const NO_KEY: readonly undefined[] = [undefined]
 
-/** An upstream that wants no key is a pool of one. */
-export function pool(channel: Channel): readonly (ChannelKey | undefined)[] {
+/** The keys of a channel, each of which has a breaker; an upstream that wants none has that one. */
+export function keysOf(channel: Channel): readonly (ChannelKey | undefined)[] {
   return channel.keys.length === 0 ? NO_KEY : channel.keys
 }
 
-/** A number for each that has a breaker: channels, keys, and the pools of channels that want no key. */
+/** A number for each that has a breaker: channels, keys, and the missing keys of channels that want none. */
 function channelSubject(channelId: number): number {
   return channelId * 3
 }
