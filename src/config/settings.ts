@@ -53,7 +53,7 @@ export interface Settings {
   readonly publicApiUrl: string | undefined
   /** What links to the console start with, without a trailing slash; undefined: from the listener. */
   readonly publicConsoleUrl: string | undefined
-  /** Where spans are exported to; undefined: nowhere. */
+  /** Where spans are exported to, without `/v1/traces`; undefined: nowhere. */
   readonly otlpEndpoint: string | undefined
   /** Addresses and CIDR ranges of proxies whose `X-Forwarded-For` is believed, on the API host and the console. */
   readonly trustedProxies: readonly string[]

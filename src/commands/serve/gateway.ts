@@ -45,14 +45,12 @@ import { openRouting } from './routing.ts'
 
 /** What the parts of a gateway go by. */
 export interface GatewaySettings
-  extends Pick<Settings, 'api' | 'maxBodyBytes'>,
-    Partial<Pick<Settings, 'publicApiUrl' | 'storesUnasked' | 'workers'>> {
+  extends Pick<
+    Settings,
+    'api' | 'maxBodyBytes' | 'otlpEndpoint' | 'publicApiUrl' | 'redisUrl' | 'storesUnasked' | 'workers'
+  > {
   /** Where settlements wait that cannot be committed; undefined: in memory. */
   journalDirectory: string | undefined
-  /** Where spans are exported to, without `/v1/traces`; undefined: nowhere. */
-  otlpEndpoint: string | undefined
-  /** Redis, one address or a comma list of cluster nodes; undefined counts limits in this process. */
-  redisUrl: string | undefined
 }
 
 /** What a process brings to its gateway. The database stays its own to close. */
@@ -219,7 +217,7 @@ function gatewayOf(options: GatewayOptions, opened: Opened): ApiGateway {
       clock,
       usedBytes: () => process.memoryUsage.rss(),
       // The container's limit, or all that the machine has; workers share it.
-      mostBytes: (process.constrainedMemory() || totalmem()) / (settings.workers ?? 1),
+      mostBytes: (process.constrainedMemory() || totalmem()) / settings.workers,
       onRefused: () => metrics.shed.inc({ reason: 'memory' }),
     }),
     draining: false,
@@ -281,7 +279,7 @@ function keptResponsesOf({ settings, database, secretBox, clock, log }: GatewayO
   return new KeptResponses({
     store: responseStore({ database, secretBox }),
     compactions: compactions(secretBox),
-    storesUnasked: settings.storesUnasked ?? false,
+    storesUnasked: settings.storesUnasked,
     clock,
     log,
   })

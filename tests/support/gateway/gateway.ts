@@ -122,7 +122,10 @@ const SETTINGS: ServerSettings = {
   shutdownGraceMs: 5000,
   journalDirectory: undefined,
   otlpEndpoint: undefined,
+  publicApiUrl: undefined,
   redisUrl: undefined,
+  storesUnasked: false,
+  workers: 1,
 }
 
 /** More than a deployment has: a stall of the machine is no failure of Postgres or Redis. */
