@@ -42,8 +42,6 @@ interface ConnectOptions {
   applicationName?: string
   /** The server gives up on a statement that takes longer. Without it, what the operator has set there. */
   statementTimeoutMs?: number
-  /** A host that takes no connection for so long is left. Without it, `patienceWithHost`. */
-  hostPatienceMs?: number
   onNotify?: (channel: string, payload: string) => void
   /** A connection was lost or closed. */
   onClose?: () => void
@@ -96,7 +94,7 @@ export function openClient(url: string, options: ConnectOptions & { max: number 
   return postgres(address.url, {
     max: options.max,
     types: { bigint: postgres.BigInt },
-    connect_timeout: (options.hostPatienceMs ?? patienceWithHost(url)) / 1_000,
+    connect_timeout: patienceWithHost(url) / 1_000,
     backoff: pauseBeforeAttempt,
     connection: {
       ...SESSION,
