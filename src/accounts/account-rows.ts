@@ -1,5 +1,5 @@
 import { type SQL, sql } from 'drizzle-orm'
-import type { LimitValues } from '@/config/file.ts'
+import type { LimitValues } from '@/config/entries.ts'
 import { account, accountModel, type apiKey, type wallet } from '@/db/schema.ts'
 import type { Account, ApiKey, KeyRecord, LimitChanges, SpendCap } from './account.ts'
 

@@ -1,4 +1,4 @@
-import type { LimitValues } from '@/config/file.ts'
+import type { LimitValues } from '@/config/entries.ts'
 import type { AccountStatus, CapPeriod } from '@/db/schema.ts'
 
 /** New values of limits: undefined leaves one as it is, null puts it back to the deployment's default. */

@@ -2,7 +2,8 @@ import anthropic from './catalogue/anthropic.yaml' with { type: 'text' }
 import demo from './catalogue/demo.yaml' with { type: 'text' }
 import gemini from './catalogue/gemini.yaml' with { type: 'text' }
 import openai from './catalogue/openai.yaml' with { type: 'text' }
-import { type ConfigFile, parseConfigFile } from './file.ts'
+import type { ConfigFile } from './entries.ts'
+import { parseConfigFile } from './file.ts'
 import { type Environment, SettingsError } from './settings.ts'
 
 /** A vendor whose models ship with the gateway: files of the same grammar as tollgate.yaml. */

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import { eq } from 'drizzle-orm'
-import type { ConsoleEntry, SmtpEntry } from '@/config/file.ts'
+import type { ConsoleEntry, SmtpEntry } from '@/config/entries.ts'
 import type { Rows, Transaction } from '@/db/connect.ts'
 import { setting } from '@/db/schema.ts'
 import { asBoolean, asNumber, asObject, asString, type JsonObject, parseObject } from '@/json/json.ts'

@@ -1,6 +1,6 @@
 import type Stripe from 'stripe'
 import type { Clock } from '@/clock/clock.ts'
-import type { ConsoleEntry } from '@/config/file.ts'
+import type { ConsoleEntry } from '@/config/entries.ts'
 import type { Database } from '@/db/connect.ts'
 import type { LedgerState } from '@/ledger/ledger.ts'
 import type { Defaults } from '@/routing/catalog/defaults.ts'

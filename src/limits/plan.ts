@@ -1,4 +1,4 @@
-import type { LimitValues } from '@/config/file.ts'
+import type { LimitValues } from '@/config/entries.ts'
 import {
   type Bucket,
   type Delta,

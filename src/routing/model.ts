@@ -1,4 +1,4 @@
-import type { ModelEntry, RouteEntry } from '@/config/file.ts'
+import type { ModelEntry, RouteEntry } from '@/config/entries.ts'
 import type { Rates } from '@/generation/rates.ts'
 import type { Channel } from '@/upstream/channel.ts'
 

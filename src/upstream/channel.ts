@@ -1,4 +1,4 @@
-import type { ChannelEntry } from '@/config/file.ts'
+import type { ChannelEntry } from '@/config/entries.ts'
 
 /** How long an attempt on a channel may wait, in ms. */
 export interface Timeouts {

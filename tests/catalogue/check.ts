@@ -1,7 +1,7 @@
 import { calcPrice, type ModelPrice, type TieredPrices } from '@pydantic/genai-prices'
 import { VENDORS, vendorFile } from '@/config/catalogue.ts'
 import { readDecimal } from '@/config/decimal.ts'
-import type { ModelEntry } from '@/config/file.ts'
+import type { ModelEntry } from '@/config/entries.ts'
 import { perMillion, readPricePlan, readPrices } from '@/generation/rate-text.ts'
 import { type Rates, TOKEN_RATE_NAMES, type TokenRateName, tokenRatesFor } from '@/generation/rates.ts'
 

@@ -1,5 +1,5 @@
 import type { Account, ApiKey } from '@/accounts/account.ts'
-import type { LimitValues } from '@/config/file.ts'
+import type { LimitValues } from '@/config/entries.ts'
 import type { Database } from '@/db/connect.ts'
 import type { Defaults } from '@/routing/catalog/defaults.ts'
 import type { LimitReading } from '../api/contract/usage.ts'

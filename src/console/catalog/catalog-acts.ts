@@ -1,4 +1,4 @@
-import type { ChannelEntry, ModelEntry } from '@/config/file.ts'
+import type { ChannelEntry, ModelEntry } from '@/config/entries.ts'
 import type { JsonObject } from '@/json/json.ts'
 import type { Change } from '@/routing/catalog/apply.ts'
 import type { Act } from '../acts.ts'

@@ -1,4 +1,4 @@
-import type { ChannelEntry, ModelEntry } from '@/config/file.ts'
+import type { ChannelEntry, ModelEntry } from '@/config/entries.ts'
 import type { StoredChannel, StoredModel } from '@/routing/catalog/store.ts'
 import type { BreakerView } from '@/routing/health/breaker.ts'
 import type { ChannelHealth } from '@/routing/health/health.ts'

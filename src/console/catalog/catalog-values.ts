@@ -1,4 +1,5 @@
-import { type ConfigFile, ConfigFileError, readConfigValue } from '@/config/file.ts'
+import type { ConfigFile } from '@/config/entries.ts'
+import { ConfigFileError, readConfigValue } from '@/config/file.ts'
 import type { JsonObject } from '@/json/json.ts'
 import type { StoredChannel } from '@/routing/catalog/store.ts'
 import type { Model, NewChannel } from '../api/contract/admin-catalog.ts'

@@ -1,5 +1,5 @@
 import { VENDORS, vendorFile } from '@/config/catalogue.ts'
-import type { ConfigFile } from '@/config/file.ts'
+import type { ConfigFile } from '@/config/entries.ts'
 import type { Transaction } from '@/db/connect.ts'
 import { applyIn } from '@/routing/catalog/apply.ts'
 import { readChannels, readModels } from '@/routing/catalog/store.ts'

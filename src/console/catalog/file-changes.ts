@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import type { ConfigFile, ConsoleEntry } from '@/config/file.ts'
+import type { ConfigFile, ConsoleEntry } from '@/config/entries.ts'
 import type { Database } from '@/db/connect.ts'
 import type { JsonObject } from '@/json/json.ts'
 import { type ApplyOptions, type ApplyResult, applyIn } from '@/routing/catalog/apply.ts'

@@ -1,4 +1,4 @@
-import type { SmtpEntry } from '@/config/file.ts'
+import type { SmtpEntry } from '@/config/entries.ts'
 
 /** A mail in plain text. */
 export interface Mail {

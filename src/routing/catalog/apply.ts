@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import type { ChannelEntry, ConfigFile, ModelEntry } from '@/config/file.ts'
+import type { ChannelEntry, ConfigFile, ModelEntry } from '@/config/entries.ts'
 import type { Database, Transaction } from '@/db/connect.ts'
 import type { Source } from '@/db/schema.ts'
 import { Refusal } from '@/errors/refusal.ts'

@@ -1,5 +1,5 @@
 import { eq, inArray } from 'drizzle-orm'
-import type { ConfigFile, LimitsEntry, LimitValues } from '@/config/file.ts'
+import type { ConfigFile, LimitsEntry, LimitValues } from '@/config/entries.ts'
 import { ON_REDIS_DOWN } from '@/config/schema.ts'
 import type { Rows, Transaction } from '@/db/connect.ts'
 import { setting } from '@/db/schema.ts'

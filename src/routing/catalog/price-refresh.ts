@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import type { ConfigFile } from '@/config/file.ts'
+import type { ConfigFile } from '@/config/entries.ts'
 import type { Database } from '@/db/connect.ts'
 import type { PriceJump } from './price-jump.ts'
 import { reviewPrices, writePrices } from './price-review.ts'

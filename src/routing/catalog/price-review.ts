@@ -1,4 +1,4 @@
-import type { ModelEntry } from '@/config/file.ts'
+import type { ModelEntry } from '@/config/entries.ts'
 import type { Transaction } from '@/db/connect.ts'
 import type { Source } from '@/db/schema.ts'
 import { readPricePlan } from '@/generation/rate-text.ts'

@@ -1,6 +1,6 @@
 import { eq, getTableColumns, inArray, type SQL, sql } from 'drizzle-orm'
 import { toSnakeCase } from 'drizzle-orm/casing'
-import type { ChannelEntry, ModelEntry } from '@/config/file.ts'
+import type { ChannelEntry, ModelEntry } from '@/config/entries.ts'
 import type { Database, Rows, Transaction } from '@/db/connect.ts'
 import { inPortions } from '@/db/in-portions.ts'
 import { channel, channelKey, model, modelAlias, modelChannel, type Source } from '@/db/schema.ts'

@@ -1,4 +1,5 @@
-import { type ConfigFile, parseConfigFile } from '@/config/file.ts'
+import type { ConfigFile } from '@/config/entries.ts'
+import { parseConfigFile } from '@/config/file.ts'
 
 /** A file as `apply` reads it. Channels that it does not declare are taken to be in the database. */
 export function configFile(text: string, known: readonly string[] = []): ConfigFile {
