@@ -44,10 +44,10 @@ export function oneOf(...words: readonly JsonValue[]): Read {
   return value => words.includes(value)
 }
 
-/** Of fields that mean the same, the first that says something; what the others say is not read. */
-export function firstOf(value: JsonValue, names: readonly string[], read: Read): ReadFields {
+/** Of texts that mean the same, the first that says something; what the others say is not read. */
+export function firstOf(value: JsonValue, names: readonly string[]): ReadFields {
   const said = names.find(name => !isSilent(asObject(value)?.[name]))
-  return Object.fromEntries(names.map(name => [name, name === said ? read : isSilent]))
+  return Object.fromEntries(names.map(name => [name, name === said ? 'string' : isSilent]))
 }
 
 function isSilent(value: JsonValue | undefined): boolean {

@@ -73,12 +73,12 @@ function decodeText(block: JsonObject, path: string): TextPart {
 }
 
 function decodeImage(block: JsonObject, path: string): MediaPart {
-  const source = requiredObject(block, 'source', path)
+  const source = requiredSource(block, path)
   return media('image', asString(source['media_type']), decodeSource(source, `${path}.source`), block)
 }
 
 function decodeDocument(block: JsonObject, path: string): Part[] {
-  const source = requiredObject(block, 'source', path)
+  const source = requiredSource(block, path)
   if (source['type'] !== 'content') {
     return [media('document', asString(source['media_type']), decodeSource(source, `${path}.source`), block)]
   }
@@ -197,8 +197,7 @@ function requiredString(object: JsonObject, key: string, path: string): string {
   return value
 }
 
-function requiredObject(object: JsonObject, key: string, path: string): JsonObject {
-  const value = object[key]
-  if (!isJsonObject(value)) throw invalidRequest(`${path}.${key}`, 'expected an object')
-  return value
+function requiredSource({ source }: JsonObject, path: string): JsonObject {
+  if (!isJsonObject(source)) throw invalidRequest(`${path}.source`, 'expected an object')
+  return source
 }

@@ -1,7 +1,8 @@
 import { fitKey } from '@/formats/fitted-values.ts'
 import type { Format } from '@/generation/format.ts'
 import type { CacheMark } from '@/generation/part.ts'
-import { asNonEmpty, asObject, type JsonObject, present } from '@/json/json.ts'
+import { wholeCount } from '@/generation/usage.ts'
+import { asNonEmpty, asObject, asString, type JsonObject, present } from '@/json/json.ts'
 
 const HINTS = ['prompt_cache_retention', 'prompt_cache_options', 'user'] as const
 
@@ -55,6 +56,16 @@ export const MAX_KEY = 64
 export function openaiTier(tier: string | undefined): { service_tier?: string } {
   if (tier === undefined) return {}
   return { service_tier: tier === 'standard' ? 'default' : tier }
+}
+
+/** See Codec. */
+export function servedTier(answer: JsonObject): string | undefined {
+  return asString(answer['service_tier'])
+}
+
+/** One side of a usage by its total and the other. */
+export function restOf(usage: JsonObject, other: string): number {
+  return wholeCount(usage['total_tokens']) - wholeCount(usage[other])
 }
 
 /** A cache mark as both formats write it: of lifetimes OpenAI has 30 minutes and 12 hours, for 5 minutes and an hour. */

@@ -17,7 +17,7 @@ import { Collector } from '@/generation/collect.ts'
 import { type Part, type TextPart, type ToolCallPart, textPart } from '@/generation/part.ts'
 import type { Candidate, GenerationResponse } from '@/generation/response.ts'
 import type { Usage } from '@/generation/usage.ts'
-import { asObject, asString, isJsonObject, type JsonObject, parseObject, present } from '@/json/json.ts'
+import { asObject, isJsonObject, type JsonObject, parseObject, present } from '@/json/json.ts'
 import { encodeAnnotation } from './citations.ts'
 import { decodeBreak, encodeFinish, MOST_CHOICES, SKIPPED } from './finish.ts'
 import { AnswerDecoder, isFault } from './stream-decode.ts'
@@ -45,11 +45,6 @@ export function reportedUsage(body: JsonObject): Usage | undefined {
   if (isFault(body, undefined) || !Array.isArray(choices)) return undefined
   if (choices.some(choice => isJsonObject(choice) && decodeBreak(choice) !== undefined)) return undefined
   return readUsage(asObject(body['usage']))
-}
-
-/** See Codec. */
-export function servedTier(body: JsonObject): string | undefined {
-  return asString(body['service_tier'])
 }
 
 /** Writes a `chat.completion`. */

@@ -1,3 +1,4 @@
+import { restOf } from '@/formats/openai/shared-fields.ts'
 import type { CompletionUsage } from '@/formats/openai-chat-completions/wire.ts'
 import {
   type CountNames,
@@ -96,11 +97,6 @@ function decodeOutput(usage: JsonObject, { completion, thought: told, untold }: 
 function splitPrompt(usage: JsonObject, hits: number): number | undefined {
   const misses = asNumber(usage['prompt_cache_miss_tokens'])
   return misses === undefined ? undefined : hits + wholeCount(misses)
-}
-
-/** One side by the total and the other. */
-function restOf(usage: JsonObject, other: string): number {
-  return wholeCount(usage['total_tokens']) - wholeCount(usage[other])
 }
 
 function serverTools(usage: JsonObject): Readonly<Record<string, number>> {

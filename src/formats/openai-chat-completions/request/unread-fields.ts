@@ -43,7 +43,7 @@ const readOfPart = byType({
 })
 
 function readOfFile(file: JsonValue): ReadFields {
-  return { ...firstOf(file, ['file_data', 'file_id'], 'string'), filename: 'string' }
+  return { ...firstOf(file, ['file_data', 'file_id']), filename: 'string' }
 }
 
 const SIGNED: ReadFields = {

@@ -1,3 +1,4 @@
+import { restOf, servedTier } from '@/formats/openai/shared-fields.ts'
 import {
   type CountNames,
   inputTokens,
@@ -8,7 +9,7 @@ import {
   untoldTokens,
   wholeCount,
 } from '@/generation/usage.ts'
-import { asArray, asNumber, asObject, asString, type JsonObject } from '@/json/json.ts'
+import { asArray, asNumber, asObject, type JsonObject } from '@/json/json.ts'
 
 /**
  * Usage of a response object. Its totals include what was cached and what was reasoned.
@@ -51,16 +52,6 @@ const COUNTS = {
   output: ['output_tokens'],
   total: 'total_tokens',
 } satisfies CountNames
-
-/** One side by the total and the other. */
-function restOf(wire: JsonObject, other: string): number {
-  return wholeCount(wire['total_tokens']) - wholeCount(wire[other])
-}
-
-/** See Codec. */
-export function servedTier(response: JsonObject): string | undefined {
-  return asString(response['service_tier'])
-}
 
 /**
  * The tier that served the answer; undefined for the ordinary one. A stream begins by saying `auto` and ends by

@@ -29,12 +29,12 @@ const TEXT: ReadFields = {
 }
 
 function readOfInputImage(image: JsonValue): ReadFields {
-  const source = firstOf(image, ['image_url', 'file_id'], 'string')
+  const source = firstOf(image, ['image_url', 'file_id'])
   return { type: true, ...source, detail: oneOf(...IMAGE_DETAILS), ...MARK }
 }
 
 function readOfFile(file: JsonValue): ReadFields {
-  const source = firstOf(file, ['file_data', 'file_url', 'file_id'], 'string')
+  const source = firstOf(file, ['file_data', 'file_url', 'file_id'])
   return { type: true, ...source, filename: 'string', ...MARK }
 }
 
