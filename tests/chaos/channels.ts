@@ -1,6 +1,7 @@
 import { FAILURES, fault, startFailureRig } from '#tests/exchange/failure-table.ts'
 import { AMPLE_LIMITS, type Fleet, startFleet } from '#tests/support/gateway/fleet.ts'
 import { eventStream, fedStream, scriptedUpstream } from '#tests/support/upstreams/upstream.ts'
+import { told } from './told.ts'
 
 /** Each has its share of what a channel may run at once. */
 const GATEWAYS = 2
@@ -26,11 +27,6 @@ export async function run(): Promise<boolean> {
     await fleet.close()
     await upstream.stop()
   }
-}
-
-function told(line: string, holds: boolean): boolean {
-  console.log(`${holds ? 'ok  ' : 'FAIL'} ${line}`)
-  return holds
 }
 
 const ANSWER =

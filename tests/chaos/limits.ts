@@ -8,6 +8,7 @@ import { connectRedis, hasRedisServer, startRedisServer } from '#tests/support/s
 import { scriptedUpstream } from '#tests/support/upstreams/upstream.ts'
 import { systemClock } from '@/clock/clock.ts'
 import { openLimiter } from '@/limits/limiter.ts'
+import { told } from './told.ts'
 
 /** `bun run chaos limits [AWAY_SECONDS]`: limits under load while Redis dies, forgets and hangs. */
 export async function run(args: readonly string[]): Promise<boolean> {
@@ -33,11 +34,6 @@ export async function run(args: readonly string[]): Promise<boolean> {
   }
   for (const outage of OUTAGES) checks.push(await money(outage, Math.min(awayMs, 5_000)))
   return checks.every(Boolean)
-}
-
-function told(line: string, holds: boolean): boolean {
-  console.log(`${holds ? 'ok  ' : 'FAIL'} ${line}`)
-  return holds
 }
 
 async function tightest(): Promise<boolean> {

@@ -5,7 +5,13 @@ import { least } from '#tests/support/least.ts'
 import { manualClock } from '#tests/support/manual-clock.ts'
 import { temporaryFiles } from '#tests/support/temporary-files.ts'
 import { fileUpstream } from '#tests/support/upstreams/file-upstream.ts'
-import { eventStream, fedStream, type SeenRequest, until } from '#tests/support/upstreams/upstream.ts'
+import {
+  eventStream,
+  fedStream,
+  type SeenRequest,
+  until,
+  untilAborted,
+} from '#tests/support/upstreams/upstream.ts'
 import { audit } from '@/ledger/audit.ts'
 import { readReceipt } from '@/ledger/receipt.ts'
 
@@ -53,13 +59,6 @@ const jsonOf = async (response: Response) => JSON.parse(await response.text())
 
 const holds = async () => (await gateway.database.sql`select * from hold`).length
 
-/** How long the upstream keeps the connection of a caller who leaves now, in ms. */
-function untilAborted(caller: AbortController): Promise<number> {
-  const aborted = upstream.aborted
-  caller.abort()
-  return until(() => upstream.aborted > aborted)
-}
-
 test('what a stream has cost so far is noted while it flows, in case this process dies', async () => {
   const fed = fedStream()
   answer = () => eventStream(fed.stream)
@@ -86,7 +85,7 @@ describe('a caller who leaves', () => {
         const abort = new AbortController()
         const running = call(kind, 'one', { signal: abort.signal }).catch(() => undefined)
         await until(() => upstream.seen.length > before)
-        const ms = await untilAborted(abort)
+        const ms = await untilAborted(upstream, abort)
         await running
         return ms
       }
@@ -105,7 +104,7 @@ describe('a caller who leaves', () => {
       const abort = new AbortController()
       const response = await call('stream', 'one', { signal: abort.signal })
       await response.body?.getReader().read()
-      return untilAborted(abort)
+      return untilAborted(upstream, abort)
     }
     expect(await least(100, leave)).toBeLessThan(100)
     await until(async () => (await gateway.lastExchange())?.['end_state'] === 'client_gone')

@@ -6,6 +6,7 @@ import { manualClock } from '#tests/support/manual-clock.ts'
 import {
   connectRedis,
   hasRedisServer,
+  onRedisServer,
   type RedisServer,
   startRedisServer,
 } from '#tests/support/stores/redis.ts'
@@ -23,21 +24,7 @@ if (!hasRedisServer) {
     console.error('\n*** redis: no redis-server here, so its loss and its return were not tested ***\n')
   })
 } else {
-  const withServer = (
-    name: string,
-    body: (server: RedisServer) => Promise<void>,
-    kind: 'single' | 'cluster' = 'single',
-  ) =>
-    test(name, async () => {
-      const server = await startRedisServer(kind)
-      try {
-        await body(server)
-      } finally {
-        await server.close()
-      }
-    }, 60_000)
-
-  withServer('runs a script that Redis does not know, and again after it forgot it', async server => {
+  onRedisServer('runs a script that Redis does not know, and again after it forgot it', async server => {
     const redis = await connectRedis(server.url)
     expect(await redis.run(ECHO, ['k'], ['a'])).toEqual(['k', 'a'])
     await Bun.$`redis-cli -u ${server.url} script flush`.quiet()
@@ -45,7 +32,7 @@ if (!hasRedisServer) {
     await redis.close()
   })
 
-  withServer('fails at once while Redis is away, and works when it is back', async server => {
+  onRedisServer('fails at once while Redis is away, and works when it is back', async server => {
     const errors: Error[] = []
     const redis = await connectRedis(server.url, { onError: error => errors.push(error) })
     await server.kill()
@@ -59,7 +46,7 @@ if (!hasRedisServer) {
     await redis.close()
   })
 
-  withServer(
+  onRedisServer(
     'connects anew to where its address leads by now, once a server has become a copy',
     async server => {
       const promoted = await startRedisServer()
@@ -90,7 +77,7 @@ if (!hasRedisServer) {
     },
   )
 
-  withServer('fails with what the server says to whom it does not let in', async server => {
+  onRedisServer('fails with what the server says to whom it does not let in', async server => {
     const redis = await connectRedis(server.url)
     await Bun.$`redis-cli -u ${server.url} config set requirepass another`.quiet()
     await Bun.$`redis-cli -u ${server.url} -a another client kill type normal`.quiet()
@@ -104,7 +91,7 @@ if (!hasRedisServer) {
       const withPassword = url.replace('//', '//somebody:hunter2@')
       return kind === 'single' ? withPassword : `${withPassword},${withPassword}`
     }
-    withServer(
+    onRedisServer(
       'the log has what it says, and no password',
       async server => {
         const lines: string[] = []
@@ -122,7 +109,7 @@ if (!hasRedisServer) {
     )
   })
 
-  withServer('gives up on a Redis that does not answer', async server => {
+  onRedisServer('gives up on a Redis that does not answer', async server => {
     const redis = await connectRedis(server.url, { commandTimeoutMs: 50 })
     server.pause()
     await expect(redis.run(ECHO, ['k'], ['a'])).rejects.toBeInstanceOf(RedisTimeout)
@@ -157,7 +144,7 @@ if (!hasRedisServer) {
     await limiter.close()
     await redis.close()
   }
-  withServer(
+  onRedisServer(
     'limits work on a cluster: no call needs two slots',
     server => limitsHold(`${server.url},${server.url}`),
     'cluster',
@@ -183,7 +170,7 @@ if (!hasRedisServer) {
   }
 
   describe.each(['single', 'cluster'] as const)('as a user of its own, %s', kind => {
-    withServer(
+    onRedisServer(
       'may do all that limits and news need by the rules that docs/deployment.md names',
       async server => {
         const page = await Bun.file(new URL('../../docs/deployment.md', import.meta.url)).text()
@@ -200,7 +187,7 @@ if (!hasRedisServer) {
     )
   })
 
-  withServer('is in no other database than the one of its address', async server => {
+  onRedisServer('is in no other database than the one of its address', async server => {
     const redis = await connectRedis(`${server.url}/3`)
     expect(await redis.run(WRITE, ['k'], ['a'])).toBe('OK')
     expect(await Bun.$`redis-cli -u ${server.url}/3 get k`.text()).toBe('a\n')
@@ -233,19 +220,22 @@ if (!hasRedisServer) {
     expect(heard.toLowerCase()).not.toContain('eval')
   })
 
-  withServer('says of a connection that stood that it was lost, not what was wrong before', async server => {
-    await Bun.$`redis-cli -u ${server.url} config set requirepass word`.quiet()
-    const redis = openRedis(server.url)
-    await until(() => redis.failure()?.message.startsWith('NOAUTH') === true)
-    await Bun.$`redis-cli -u ${server.url} -a word config set requirepass ${''}`.quiet()
-    expect(await redis.whenReady(30_000)).toBe(true)
-    await server.kill()
-    await until(() => redis.failure() !== undefined)
-    expect(redis.failure()?.message).toMatch(/^the connection was lost$|ECONNREFUSED/)
-    await redis.close()
-  })
+  onRedisServer(
+    'says of a connection that stood that it was lost, not what was wrong before',
+    async server => {
+      await Bun.$`redis-cli -u ${server.url} config set requirepass word`.quiet()
+      const redis = openRedis(server.url)
+      await until(() => redis.failure()?.message.startsWith('NOAUTH') === true)
+      await Bun.$`redis-cli -u ${server.url} -a word config set requirepass ${''}`.quiet()
+      expect(await redis.whenReady(30_000)).toBe(true)
+      await server.kill()
+      await until(() => redis.failure() !== undefined)
+      expect(redis.failure()?.message).toMatch(/^the connection was lost$|ECONNREFUSED/)
+      await redis.close()
+    },
+  )
 
-  withServer('says of a server without TLS what rediss: asks of it', async server => {
+  onRedisServer('says of a server without TLS what rediss: asks of it', async server => {
     const redis = openRedis(server.url.replace('redis:', 'rediss:'))
     expect(redis.failure()?.message).toContain('no connection yet (rediss: asks for TLS')
     await until(() => redis.failure()?.message.startsWith('connect ETIMEDOUT') === true)
@@ -253,7 +243,7 @@ if (!hasRedisServer) {
     await redis.close()
   })
 
-  withServer(
+  onRedisServer(
     'says of one node of a cluster how REDIS_URL names that',
     async node => {
       const owner = await startRedisServer('cluster')

@@ -2,7 +2,7 @@ import { afterAll, describe, expect, spyOn, test } from 'bun:test'
 import { scriptedGateway } from '#tests/support/gateway/scripted-gateway.ts'
 import { least } from '#tests/support/least.ts'
 import { manualClock } from '#tests/support/manual-clock.ts'
-import { eventStream, fedStream, until } from '#tests/support/upstreams/upstream.ts'
+import { eventStream, fedStream, until, untilAborted } from '#tests/support/upstreams/upstream.ts'
 import { HubPipeline } from '@/exchange/relay/hub-pipeline.ts'
 import { PassthroughPipeline } from '@/exchange/relay/passthrough-pipeline.ts'
 import { CODECS } from '@/formats/registry.ts'
@@ -96,13 +96,6 @@ function reading(response: Response) {
   }
 }
 
-/** How long the upstream keeps the connection of a caller who leaves now, in ms. */
-function untilAborted(caller: AbortController): Promise<number> {
-  const aborted = upstream.aborted
-  caller.abort()
-  return until(() => upstream.aborted > aborted)
-}
-
 describe('a caller who leaves', () => {
   test('before the head: the upstream connection is closed within 100 ms and the exchange says so', async () => {
     upstream.answer = () => new Promise<Response>(() => {})
@@ -111,7 +104,7 @@ describe('a caller who leaves', () => {
       const abort = new AbortController()
       const call = open('chat', abort.signal).catch(() => undefined)
       await until(() => upstream.seen.length > before)
-      const ms = await untilAborted(abort)
+      const ms = await untilAborted(upstream, abort)
       await call
       return ms
     }
@@ -134,7 +127,7 @@ describe('a caller who leaves', () => {
     const abort = new AbortController()
     const call = open('chat', abort.signal).catch(() => undefined)
     await waits.promise
-    await untilAborted(abort)
+    await untilAborted(upstream, abort)
     turn.resolve()
     await call
     await until(async () => (await gateway.lastExchange())['end_state'] === 'client_gone')
@@ -152,7 +145,7 @@ describe('a caller who leaves', () => {
         const abort = new AbortController()
         const stream = reading(await open(surface, abort.signal))
         await stream.until('one')
-        return untilAborted(abort)
+        return untilAborted(upstream, abort)
       }
       expect(await least(100, leave)).toBeLessThan(100)
       await until(async () => (await gateway.lastExchange())['end_state'] === 'client_gone')
@@ -173,7 +166,7 @@ describe('a caller who leaves', () => {
         .post('/v1/chat/completions', '{"model":"chat/echo","messages":[]}', { signal: abort.signal })
         .catch(() => undefined)
       await until(() => upstream.seen.length > before)
-      const ms = await untilAborted(abort)
+      const ms = await untilAborted(upstream, abort)
       await call
       return ms
     }

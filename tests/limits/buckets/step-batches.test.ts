@@ -3,6 +3,7 @@ import { type SaidStep, saidSteps } from '#tests/limits/said-steps.ts'
 import {
   connectRedis,
   hasRedisServer,
+  onRedisServer,
   type RedisServer,
   startRedisServer,
 } from '#tests/support/stores/redis.ts'
@@ -192,22 +193,12 @@ if (!hasRedisServer) {
   })
 
   describe('a Redis', () => {
-    const onServer = (name: string, body: (own: RedisServer) => Promise<void>, kind?: 'cluster') =>
-      test(name, async () => {
-        const own = await startRedisServer(kind)
-        try {
-          await body(own)
-        } finally {
-          await own.close()
-        }
-      }, 60_000)
-
     const fiftyTakes = (store: RedisBuckets) =>
       Promise.allSettled(
         Array.from({ length: 50 }, (_, id) => store.take(take('{a}:', `r${id}`, requests('{a}:', 60)))),
       )
 
-    onServer(
+    onRedisServer(
       'that dies with a call on its way fails all of its steps at once, not after their time',
       async own => {
         const link = await connectRedis(own.url, { commandTimeoutMs: 60_000 })
@@ -224,7 +215,7 @@ if (!hasRedisServer) {
       },
     )
 
-    onServer('that does not answer in time fails all steps of the call', async own => {
+    onRedisServer('that does not answer in time fails all steps of the call', async own => {
       const link = await connectRedis(own.url, { commandTimeoutMs: 50 })
       own.pause()
       const settled = await fiftyTakes(listening(link).store)
@@ -234,7 +225,7 @@ if (!hasRedisServer) {
       await link.close()
     })
 
-    onServer('that is full turns the whole call away, and counts again when it is not', async own => {
+    onRedisServer('that is full turns the whole call away, and counts again when it is not', async own => {
       const link = await connectRedis(own.url)
       const { store } = listening(link)
       const round = () =>
@@ -268,7 +259,7 @@ if (!hasRedisServer) {
         expect(calls.map(steps => steps.length)).toEqual([2, 1, 1])
         await link.close()
       }
-      onServer(gets, body, 'cluster')
+      onRedisServer(gets, body, 'cluster')
     }
   })
 }

@@ -1,3 +1,4 @@
+import { test } from 'bun:test'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -78,6 +79,22 @@ export async function startRedisServer(kind: 'single' | 'cluster' = 'single'): P
       rmSync(directory, { recursive: true, force: true })
     },
   }
+}
+
+/** A test with a redis-server of its own. */
+export function onRedisServer(
+  name: string,
+  body: (server: RedisServer) => Promise<void>,
+  kind: 'single' | 'cluster' = 'single',
+): void {
+  test(name, async () => {
+    const server = await startRedisServer(kind)
+    try {
+      await body(server)
+    } finally {
+      await server.close()
+    }
+  }, 60_000)
 }
 
 /** A connection that stands. Patient unless told otherwise: a busy test machine is no failure of Redis. */

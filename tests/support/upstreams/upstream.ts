@@ -116,3 +116,13 @@ export async function until(condition: () => boolean | Promise<boolean>, ms = PA
   }
   return performance.now() - start
 }
+
+/** How long an upstream keeps the connection of a caller who leaves now, in ms. */
+export function untilAborted(
+  upstream: Pick<ScriptedUpstream, 'aborted'>,
+  caller: AbortController,
+): Promise<number> {
+  const { aborted } = upstream
+  caller.abort()
+  return until(() => upstream.aborted > aborted)
+}
