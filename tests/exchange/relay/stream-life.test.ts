@@ -698,3 +698,20 @@ describe('text that is split over writes', () => {
     await stream.toEnd()
   })
 })
+
+test.each([
+  ['comes to its end', () => eventStream(`${SURFACES.chat.first}data: [DONE]\n\n`)],
+  ['has no answer', () => new Response('{"error":{"message":"no such thing"}}', { status: 400 })],
+])('a stream that %s is watched no more', async (_, answer) => {
+  const add = spyOn(gateway.server.gateway.watchdog, 'add')
+  upstream.answer = answer
+  const count = (await gateway.exchanges()).length
+  await (await open('chat')).text()
+  await until(async () => (await gateway.exchanges()).length > count)
+  const [watched] = add.mock.calls.at(-1) ?? []
+  add.mockRestore()
+  if (watched === undefined) throw new Error('it was never watched')
+  const tick = spyOn(watched, 'tick')
+  clock.advance(1_000)
+  expect(tick).not.toHaveBeenCalled()
+})
