@@ -262,8 +262,9 @@ const HOLD_ONE = `${HOLD_ANSWERS} ledger_hold($1, $2, $3, $4, $5, $6, $7)`
 const HOLD_MANY = `${HOLD_ANSWERS} ledger_hold_many($1, $2::text::uuid[], $3::text::bigint[], $4::text::bigint[],
   $5::text::bigint[], $6::text::bigint[], $7::text::bigint[])`
 const SETTLE_ONE = `${SETTLE_ANSWERS} ledger_settle($1, $2, $3, $4, $5)`
-const SETTLE_MANY = `${SETTLE_ANSWERS} ledger_settle_batch($1::text::uuid[], $2::text::bigint[], $3::text::bigint[],
-  $4::text::bigint[], $5::text::numeric[])`
+/** What ledger_settle_batch is: a function in plain SQL, which a Postgres before 18 plans anew at each call. */
+const SETTLE_MANY = `${SETTLE_ANSWERS} ledger_close($1::text::uuid[], $2::text::bigint[], $3::text::bigint[],
+  $4::text::bigint[], $5::text::numeric[], false)`
 
 /**
  * Posts one entry, by the pool or as a part of a transaction.

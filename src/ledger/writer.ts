@@ -163,9 +163,9 @@ export class BatchWriter<Item, Result> {
   }
 
   async #run(): Promise<void> {
-    // Whoever else submits in this turn of the loop joins.
-    await Promise.resolve()
     while (this.#open > 0) {
+      // Whoever else submits in this turn of the loop joins: each request arrives on its own, with microtasks in between.
+      await new Promise(resolve => setImmediate(resolve))
       if (this.#gatherMs > 0) await this.#gather()
       if (this.#open > 0) await this.#write(this.#nextBatch())
       if (this.#open > 0) this.#queue = this.#queue.filter(({ done }) => !done)

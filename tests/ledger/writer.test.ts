@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 import { manualClock } from '#tests/support/manual-clock.ts'
+import { until } from '#tests/support/upstreams/upstream.ts'
 import { type Clock, systemClock } from '@/clock/clock.ts'
 import { BatchWriter, type WriterOptions } from '@/ledger/writer.ts'
 
@@ -36,13 +37,38 @@ const upTo = (count: number) => Array.from({ length: count }, (_, index) => inde
 
 describe('batches', () => {
   test('are what queued while the last one was in flight', async () => {
-    const { writer, batches } = testWriter({})
-    const first = writer.submit(0)
-    await Promise.resolve()
-    await Promise.resolve()
-    const rest = [1, 2, 3].map(item => writer.submit(item))
-    expect(await Promise.all([first, ...rest])).toEqual([0, 2, 4, 6])
+    const rest: Promise<number>[] = []
+    const { writer, batches } = testWriter({
+      on(batch) {
+        if (batch[0] === 0) rest.push(...[1, 2, 3].map(item => writer.submit(item)))
+      },
+    })
+    expect(await writer.submit(0)).toBe(0)
+    expect(await Promise.all(rest)).toEqual([2, 4, 6])
     expect(batches).toEqual([[0], [1, 2, 3]])
+  })
+
+  test('are joined by whoever submits in the same turn of the loop', async () => {
+    const joined: Promise<number>[] = []
+    const { writer, batches } = testWriter({
+      on(batch) {
+        if (batch[0] === 0) joined.push(writer.submit(2))
+      },
+    })
+    const later = async () => {
+      for (let microtask = 0; microtask < 20; microtask++) await Promise.resolve()
+    }
+    const first = writer.submit(0)
+    await later()
+    joined.push(writer.submit(1))
+    await first
+    await later()
+    joined.push(writer.submit(3))
+    await Promise.all(joined)
+    expect(batches).toEqual([
+      [0, 1],
+      [2, 3],
+    ])
   })
 
   test('hold at most 512, the oldest first', async () => {
@@ -305,8 +331,8 @@ describe('an error', () => {
     })
     const start = clock.elapsed()
     const first = writer.submit(1)
-    for (const pause of [20, 40, 80]) {
-      await Bun.sleep(0)
+    for (const [tries, pause] of [20, 40, 80].entries()) {
+      await until(() => triedAt.length > tries)
       clock.advance(pause - 1)
       await Bun.sleep(0)
       clock.advance(1)
@@ -315,7 +341,7 @@ describe('an error', () => {
     await writer.submit(2)
     failures = 1
     const last = writer.submit(3)
-    await Bun.sleep(0)
+    await until(() => triedAt.length === 6)
     clock.advance(20)
     await last
     expect(triedAt).toEqual([0, 20, 60, 140, 140, 140, 160])
