@@ -8,8 +8,8 @@ interface Trial {
 
 const [name = '', ...args] = process.argv.slice(2)
 const names = readdirSync(import.meta.dir)
-  .map(file => file.replace(/\.ts$/, ''))
-  .filter(found => /^[a-z-]+$/.test(found) && found !== 'chaos')
+  .map(file => /^([a-z-]+)\.ts$/.exec(file)?.[1] ?? '')
+  .filter(found => found !== '' && found !== 'chaos')
 if (!names.includes(name)) {
   console.error(`usage: bun run chaos NAME\n\nNAME is one of: ${names.sort().join(', ')}`)
   process.exit(2)

@@ -1,8 +1,7 @@
-import { readdirSync, readFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
 import { type Fleet, startFleet } from '#tests/support/gateway/fleet.ts'
 import type { Payer } from '#tests/support/gateway/payer.ts'
-import type { ServerProcess } from '#tests/support/gateway/serve-process.ts'
+import { childrenOf } from '#tests/support/processes.ts'
 import { type PacedUpstream, pacedUpstream } from '#tests/support/upstreams/paced-upstream.ts'
 import { until } from '#tests/support/upstreams/upstream.ts'
 import { runStore } from '@/exchange/idempotency/store.ts'
@@ -183,7 +182,7 @@ async function breakThings(fleet: Fleet, kills: number): Promise<string> {
     const index = kill % 2
     await replaced[index]
     const gateway = fleet.gateways[index]
-    const workers = gateway === undefined ? [] : workersOf(gateway)
+    const workers = gateway === undefined ? [] : childrenOf(gateway.pid)
     const worker = workers[Math.floor(Math.random() * workers.length)]
     if (worker !== undefined && kill % 3 !== 0) {
       process.kill(worker, 'SIGKILL')
@@ -198,21 +197,6 @@ async function breakThings(fleet: Fleet, kills: number): Promise<string> {
   }
   await Promise.all(replaced)
   return `kill -9 of ${counts.workers} workers and ${counts.gateways} gateways, ${counts.crashes} crashes of Postgres`
-}
-
-function workersOf({ pid }: ServerProcess): number[] {
-  return readdirSync('/proc')
-    .filter(name => /^\d+$/.test(name))
-    .filter(name => {
-      try {
-        const status = readFileSync(`/proc/${name}/status`, 'utf8')
-        const command = readFileSync(`/proc/${name}/cmdline`, 'utf8')
-        return Number(/^PPid:\s+(\d+)/m.exec(status)?.[1]) === pid && command.includes('main.ts')
-      } catch {
-        return false
-      }
-    })
-    .map(Number)
 }
 
 /** Whatever was charged beyond what the upstream sent, or has more than one answer, or one that is not charged in full. */

@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { childrenOf, signalAll } from '#tests/support/processes.ts'
 import { SECRET } from '#tests/support/secret.ts'
 import type { SpendCap } from '@/accounts/account.ts'
 import { keyStore } from '@/accounts/key-store.ts'
@@ -21,10 +22,12 @@ export interface Fleet {
   revokeKey(keyId: number): Promise<void>
   /** Those that are not dead. */
   running(): ServerProcess[]
-  /** Kills a gateway with -9 and starts another in its directory: what is in its journal is found again. */
-  kill(index: number): { dead: Promise<unknown>; replaced: Promise<void> }
+  /** Kills a gateway with -9, unless said, and starts another in its directory: its file and what is in its journal are found again. */
+  kill(index: number, signal?: NodeJS.Signals): { dead: Promise<unknown>; replaced: Promise<void> }
   /** Ends Postgres as a power cut would. It comes back by itself. */
   crashPostgres(): void
+  /** Stops it in its tracks; connections stay, nothing is answered. Returns what lets it go on. */
+  pausePostgres(): () => void
   /** Makes processes that have missed a heartbeat look dead for long. */
   buryDead(): Promise<void>
   /** Every question of the audit, asked as if an hour had passed: none is too young to be asked. */
@@ -54,7 +57,7 @@ export async function startFleet(options: FleetOptions): Promise<Fleet> {
   await migrate(postgres.url)
   const database = connect(postgres.url, { max: 4 })
   const keys = keyStore(database)
-  const spawn = (dataDir?: string) =>
+  const spawn = (more: { dataDir?: string; config?: string }) =>
     spawnServer({
       env: {
         DATABASE_URL: postgres.url,
@@ -63,13 +66,13 @@ export async function startFleet(options: FleetOptions): Promise<Fleet> {
         LOG_LEVEL: 'warn',
         ...options.env,
       },
-      config: options.config ?? configOf(options),
-      ...(dataDir === undefined ? {} : { dataDir }),
+      ...more,
     })
   const gateways: ServerProcess[] = []
   const down = new Set<ServerProcess>()
   for (let index = 0; index < options.gateways; index += 1) {
-    gateways.push(await spawn(index === 0 ? options.dataDir : undefined))
+    const given = index === 0 && options.dataDir !== undefined ? { dataDir: options.dataDir } : {}
+    gateways.push(await spawn({ config: options.config ?? configOf(options), ...given }))
   }
   return {
     database,
@@ -79,20 +82,26 @@ export async function startFleet(options: FleetOptions): Promise<Fleet> {
       await keys.revokeKey(keyId)
     },
     running: () => gateways.filter(gateway => !down.has(gateway)),
-    kill(index) {
+    kill(index, signal = 'SIGKILL') {
       const gateway = gateways[index]
       if (gateway === undefined) throw new Error(`there is no gateway ${index}`)
       down.add(gateway)
-      gateway.kill('SIGKILL')
+      gateway.kill(signal)
       const replace = async () => {
         await gateway.exited
-        gateways[index] = await insist(() => spawn(gateway.dataDir))
+        gateways[index] = await insist(() => spawn({ dataDir: gateway.dataDir }))
       }
       return { dead: gateway.exited, replaced: replace() }
     },
     crashPostgres() {
       const pid = findPostmaster(join(directory, 'postgres'))
       if (pid !== undefined) process.kill(pid, 'SIGQUIT')
+    },
+    pausePostgres() {
+      const pid = findPostmaster(join(directory, 'postgres'))
+      const paused = pid === undefined ? [] : [pid, ...childrenOf(pid)]
+      signalAll(paused, 'SIGSTOP')
+      return () => signalAll(paused, 'SIGCONT')
     },
     async buryDead() {
       await database.sql`update process set seen = '-infinity' where seen < now() - interval '4 seconds'`

@@ -1,0 +1,216 @@
+import { eventStream, scriptedUpstream } from '#tests/support/upstreams/upstream.ts'
+import { isConversation, PROMPT_TOKENS, type Surface, textOf, WIRES, type Wire } from './wire.ts'
+
+/** What an upstream does when it is asked first; asked again for the same answer it gives a whole one. */
+export const BEHAVIOURS = [
+  'whole',
+  'nousage',
+  /** After half of its events: its connection breaks, it falls silent, it says that it has failed. */
+  'break',
+  'stall',
+  'fail',
+  /** Before any of it. */
+  '500',
+  '429',
+  '400',
+  'mute',
+] as const
+export type Behaviour = (typeof BEHAVIOURS)[number]
+
+/** What a caller has its upstream say. */
+export interface Script {
+  events: number
+  /** Tokens of each event. */
+  each: number
+  /** Between two events. */
+  paceMs: number
+  behaviour: Behaviour
+}
+
+/** One request that came to the upstream; times by performance.now(). */
+export class Attempt {
+  readonly does: string
+  readonly at = performance.now()
+  endedAt = Number.POSITIVE_INFINITY
+  /** Tokens that were sent of the answer so far. */
+  sent = 0
+  /** All of it was sent. */
+  isWhole = false
+
+  constructor(does: string) {
+    this.does = does
+  }
+
+  /** Whether it comes to its end, if nobody leaves before. */
+  get isGood(): boolean {
+    return this.does === 'whole' || this.does === 'nousage'
+  }
+
+  /** Whether the answer tells its usage. */
+  get isReported(): boolean {
+    return this.does !== 'nousage'
+  }
+
+  end(isWhole = false): void {
+    this.isWhole ||= isWhole
+    this.endedAt = Math.min(this.endedAt, performance.now())
+  }
+}
+
+/** The vendor of the simulation: it speaks all four formats and knows what it has sent for whom. */
+export interface WholeUpstream {
+  url: string
+  /** By the name of the call. */
+  attempts: ReadonlyMap<string, readonly Attempt[]>
+  /** Events that were sent in all. */
+  events(): number
+  stop(): Promise<void>
+}
+
+export function promptOf(name: string, { events, each, paceMs, behaviour }: Script): string {
+  return `[${name} ${events} ${each} ${paceMs} ${behaviour}]`
+}
+
+export function wholeUpstream(): WholeUpstream {
+  const attempts = new Map<string, Attempt[]>()
+  const counter = { events: 0 }
+  const upstream = scriptedUpstream(async ({ path, body }, signal) => {
+    const text = new TextDecoder().decode(body)
+    const [, name = '', events, each, paceMs, behaviour = 'whole'] =
+      /\[([\w-]+) (\d+) (\d+) (\d+) (\w+)\]/.exec(text) ?? []
+    const known = attempts.get(name) ?? []
+    const attempt = new Attempt(known.length === 0 || behaviour === 'nousage' ? behaviour : 'whole')
+    attempts.set(name, [...known, attempt])
+    signal.addEventListener('abort', () => attempt.end())
+    if (attempt.does === 'mute') await left(signal)
+    if (/^\d/.test(attempt.does)) {
+      attempt.end()
+      const error = { message: 'no', type: 'x', code: Number(attempt.does), status: 'x' }
+      return Response.json({ type: 'error', error }, { status: Number(attempt.does) })
+    }
+    const script = { events: Number(events), each: Number(each), paceMs: Number(paceMs) }
+    const surface = surfaceOf(path)
+    if (!isConversation(surface)) {
+      await Bun.sleep(script.paceMs)
+      attempt.end(attempt.isGood)
+      if (!attempt.isGood) return new Response(null, { status: 500 })
+      return Response.json(surface === 'images' ? PICTURE : EMBEDDING)
+    }
+    // An honest vendor says no more than it was allowed to.
+    const most = /"(?:max_tokens|max_completion_tokens|max_output_tokens|maxOutputTokens)":\s*(\d+)/.exec(
+      text,
+    )
+    const all = script.events * script.each
+    const total = Math.min(all, Number(most?.[1] ?? all))
+    const said = { text: textOf(total), usage: attempt.isReported ? total : undefined, isCut: total < all }
+    const pieces = piecesOf(attempt, { ...script, total }, signal, counter)
+    const isStreamed = /"stream":\s*true/.test(text) || path.includes('stream')
+    return (isStreamed ? flowing : whole)(WIRES[surface], said, pieces, attempt, signal)
+  })
+  return { url: upstream.url, attempts, events: () => counter.events, stop: upstream.stop }
+}
+
+interface Said {
+  text: string
+  usage: number | undefined
+  isCut: boolean
+}
+
+/** Tokens of one event after the other, up to where it breaks off. */
+async function* piecesOf(
+  attempt: Attempt,
+  { events, each, paceMs, total }: { events: number; each: number; paceMs: number; total: number },
+  signal: AbortSignal,
+  counter: { events: number },
+): AsyncGenerator<number> {
+  const half = Math.ceil(events / 2)
+  for (let event = 0; attempt.sent < total && !signal.aborted; event += 1) {
+    if (event === half && attempt.does === 'stall') await left(signal)
+    if (event === half && !attempt.isGood) return
+    const tokens = Math.min(each, total - attempt.sent)
+    attempt.sent += tokens
+    counter.events += 1
+    yield tokens
+    await Bun.sleep(paceMs)
+  }
+}
+
+async function whole(
+  wire: Wire,
+  { text, usage, isCut }: Said,
+  pieces: AsyncGenerator<number>,
+  attempt: Attempt,
+  signal: AbortSignal,
+): Promise<Response> {
+  for await (const _ of pieces);
+  const isDone = attempt.isGood && !signal.aborted
+  attempt.end(isDone)
+  if (isDone) return Response.json(wire.whole(text, usage, isCut))
+  const broken = streamOf(async function* () {
+    yield '{"id":'
+    await Bun.sleep(1)
+    throw new Error('broken')
+  })
+  return new Response(broken, { headers: { 'content-type': 'application/json' } })
+}
+
+function flowing(
+  wire: Wire,
+  { text, usage, isCut }: Said,
+  pieces: AsyncGenerator<number>,
+  attempt: Attempt,
+  signal: AbortSignal,
+): Response {
+  return eventStream(
+    streamOf(async function* () {
+      yield wire.head
+      for await (const tokens of pieces) yield wire.delta(textOf(tokens))
+      const isDone = attempt.isGood && !signal.aborted
+      attempt.end(isDone)
+      if (attempt.does === 'fail') yield wire.error
+      if (attempt.does === 'break') throw new Error('broken')
+      if (isDone) yield wire.end(text, usage, isCut)
+    }),
+  )
+}
+
+const EMBEDDING = {
+  object: 'list',
+  data: [{ object: 'embedding', index: 0, embedding: [0.5] }],
+  model: 'm',
+  usage: { prompt_tokens: PROMPT_TOKENS, total_tokens: PROMPT_TOKENS },
+}
+const PICTURE = { created: 1, data: [{ b64_json: 'AAAA' }] }
+
+function surfaceOf(path: string): Surface {
+  if (path.includes('embeddings')) return 'embeddings'
+  if (path.includes('images')) return 'images'
+  if (path.includes('responses')) return 'responses'
+  if (path.includes('messages')) return 'messages'
+  return path.includes('enerateContent') ? 'gemini' : 'chat'
+}
+
+/** Resolves when the other side has left. */
+function left(signal: AbortSignal): Promise<void> {
+  return new Promise(resolve => {
+    if (signal.aborted) resolve()
+    signal.addEventListener('abort', () => resolve())
+  })
+}
+
+function streamOf(write: () => AsyncGenerator<string>): ReadableStream<Uint8Array> {
+  const texts = write()
+  const encoder = new TextEncoder()
+  return new ReadableStream({
+    async pull(controller) {
+      try {
+        const { value, done } = await texts.next()
+        if (done === true) controller.close()
+        else if (value !== '') controller.enqueue(encoder.encode(value))
+        else await this.pull?.(controller)
+      } catch {
+        controller.error(null)
+      }
+    },
+  })
+}
