@@ -95,7 +95,7 @@ export class PassthroughPipeline implements Pipeline {
     this.#emit = emit
     if (this.#splitter !== undefined || !endsEvent(chunk) || this.#hides(chunk)) return this.#split(chunk)
     const unread = this.#unreadIn(chunk)
-    if (unread !== undefined) this.meter.addUnread(unread)
+    if (unread !== undefined) this.#skip(unread)
     else if (this.#framer !== undefined) return this.#split(chunk)
     else if (!this.#hears(chunk)) {
       const text = usualText(chunk)
@@ -130,7 +130,7 @@ export class PassthroughPipeline implements Pipeline {
     if (this.meter.error !== undefined) return
     const unread = this.#unreadIn(run)
     if (unread !== undefined) {
-      this.meter.addUnread(unread)
+      this.#skip(unread)
       this.#pass(run)
     } else if (this.#hears(run)) this.#pass(run)
     else for (const kept of keepEvents(run, event => this.#keep(event))) this.#pass(kept)
@@ -187,6 +187,13 @@ export class PassthroughPipeline implements Pipeline {
     return this.#sample.countAll(run)
   }
 
+  /** Counts text that passes unread, and tells of it where a later event says the whole text again: that is no more of it. */
+  #skip(textBytes: number): void {
+    this.meter.addUnread(textBytes)
+    const note = this.#decoder.plain?.plainNote()
+    if (note?.of === 'length') note.add(textBytes)
+  }
+
   /** Whether these whole events are plain text that was listened to. */
   #hears(run: Uint8Array): boolean {
     const listener = this.#listener
@@ -204,7 +211,7 @@ export class PassthroughPipeline implements Pipeline {
     const isRead = !this.meter.output || this.#readsAll || isTelling
     const unread = isRead ? undefined : this.#sample.count(bytes, start, end)
     if (unread !== undefined) {
-      this.meter.addUnread(unread)
+      this.#skip(unread)
       return true
     }
     const listener = this.#listener

@@ -39,12 +39,16 @@ function pipelineOf(format: Format, decoder = decoderOf(format), hides = false):
   })
 }
 
+function nothing(): undefined {}
+
 /** What comes of reads, and how many events were decoded; `listens`: plain events may be listened to in place of that. */
 function listen(format: Format, chunks: readonly Uint8Array[], listens: boolean) {
   const decoder = decoderOf(format)
+  const { plain } = decoder
+  const deaf = plain && { plainShape: nothing, plainNote: () => plain.plainNote(), skipUsage: nothing }
   let pushes = 0
   const pipeline = pipelineOf(format, {
-    plain: listens ? decoder.plain : undefined,
+    plain: listens ? plain : deaf,
     push(event, emit) {
       pushes += 1
       decoder.push(event, emit)
@@ -601,6 +605,50 @@ describe('what was delivered of an answer that is cut is counted by its text, re
       const estimated = readings.at(-1)?.estimatedOutput ?? 0
       // Events that number themselves grow by a digit or two.
       expect(estimated / (bytes / 4)).toBeWithin(0.95, 1.25)
+    }
+  })
+
+  const responses = (type: string, fields: object) =>
+    `event: response.${type}\ndata: ${JSON.stringify({ type: `response.${type}`, output_index: 0, ...fields })}\n\n`
+  const whole = words.join('')
+  const part = { type: 'output_text', text: whole, annotations: [] }
+  const call = { type: 'function_call', id: 'i', call_id: 'c', name: 'f' }
+
+  test.each([
+    [
+      'a text',
+      { type: 'message', id: 'i', role: 'assistant', content: [] },
+      words.map(delta => responses('output_text.delta', { content_index: 0, delta })),
+      responses('output_text.done', { content_index: 0, text: whole }),
+      { type: 'message', id: 'i', role: 'assistant', content: [part] },
+    ],
+    [
+      'thoughts',
+      { type: 'reasoning', id: 'i', summary: [] },
+      words.map(delta => responses('reasoning_summary_text.delta', { summary_index: 0, delta })),
+      responses('reasoning_summary_text.done', { summary_index: 0, text: whole }),
+      { type: 'reasoning', id: 'i', summary: [{ type: 'summary_text', text: whole }] },
+    ],
+    [
+      'the input of a call',
+      { ...call, arguments: '' },
+      words.map(delta => responses('function_call_arguments.delta', { item_id: 'i', delta })),
+      responses('function_call_arguments.done', { item_id: 'i', arguments: whole }),
+      { ...call, arguments: whole },
+    ],
+  ])('and once, where the answer says it again at its end: %s', (_, begun, deltas, done, ended) => {
+    const events = [
+      responses('created', { response: { id: 'r', output: [] } }),
+      responses('output_item.added', { item: begun }),
+      ...deltas,
+      done,
+      responses('output_item.done', { item: ended }),
+      responses('completed', { response: { id: 'r', status: 'completed', output: [ended] } }),
+    ]
+    for (const eventsPerRead of [1, 8, 1000]) {
+      const { readings } = pass('openai-responses', reads(Buffer.from(events.join('')), eventsPerRead), false)
+      expect(readings.at(-1)).toMatchObject({ finished: true, usage: undefined })
+      expect((readings.at(-1)?.estimatedOutput ?? 0) / (bytes / 4)).toBeWithin(0.95, 1.25)
     }
   })
 
