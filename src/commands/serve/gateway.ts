@@ -142,6 +142,8 @@ export async function openGateway(options: GatewayOptions, openRequests: () => n
   opened.defer(() => load.stop())
   await warnOfNoSpool(log)
   const responses = keptResponsesOf(options)
+  // A server that stops has waited for them before; one whose port is taken has not.
+  opened.defer(() => responses.close(0))
   const gateway = gatewayOf(options, {
     ...upstreamsOf(clock, simulator.url),
     authenticate: keys.authenticate,
