@@ -14,7 +14,7 @@ export async function withDatabase<Result>(
   io: CommandIo,
   use: (db: OpenedDatabase, settings: Settings) => Promise<Result>,
 ): Promise<Result> {
-  const settings = readSettings(io.env, io.terminal)
+  const settings = readSettings(io.env, io.terminal, io.error)
   const db = await openDatabase({ ...settings, role: 'command' })
   try {
     return await use(db, settings)

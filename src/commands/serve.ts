@@ -29,8 +29,9 @@ export const serveCommand: Command = {
   details: 'Settings come from the environment; see README.md.',
   async run(args, io) {
     readArguments(args, {})
-    const settings = readSettings(io.env, io.terminal)
     const order = workerOrder(io.env)
+    // A worker's supervisor has warned already.
+    const settings = readSettings(io.env, io.terminal, order === undefined ? io.error : undefined)
     const metrics = createMetrics()
     const log = createLog({
       level: settings.logLevel,

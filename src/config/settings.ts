@@ -77,9 +77,14 @@ export class SettingsError extends Error {
 
 /**
  * The settings that the environment holds. Pure: reads nothing else. A variable that is empty counts as absent.
- * `terminal` says whether output goes to a person, which decides the default log format.
+ * `terminal` says whether output goes to a person, which decides the default log format. `warn` is told of each variable
+ * that looks like one of these, misspelt.
  */
-export function readSettings(env: Environment, terminal = false): Settings {
+export function readSettings(
+  env: Environment,
+  terminal = false,
+  warn: (line: string) => void = () => {},
+): Settings {
   const read = new Reader(env)
   const settings: Settings = Object.freeze({
     api: read.listener('HOST', 'PORT', { host: '0.0.0.0', port: 8080 }),
@@ -118,8 +123,32 @@ export function readSettings(env: Environment, terminal = false): Settings {
     ),
   })
   const lines = [...read.lines, ...contradictions(settings, read.lines)]
+  for (const line of misspelt(env, read.names)) warn(line)
   if (lines.length > 0) throw new SettingsError(lines)
   return settings
+}
+
+/** A line for each variable that is one letter away from one that is read and not set: the default would hold in silence. */
+function misspelt(env: Environment, known: ReadonlySet<string>): string[] {
+  const absent = [...known].filter(name => name.length > 6 && env[name] === undefined)
+  return Object.keys(env).flatMap(name => {
+    const meant = known.has(name)
+      ? undefined
+      : absent.find(other => isOneLetterOff(name.toUpperCase(), other))
+    return meant === undefined ? [] : [`warning: ${name} is not read; is ${meant} meant?`]
+  })
+}
+
+/** Whether two words are the same but for a letter that one has more or another, or two that stand in the other order. */
+function isOneLetterOff(one: string, other: string): boolean {
+  const shorter = Math.min(one.length, other.length)
+  let head = 0
+  while (head < shorter && one[head] === other[head]) head += 1
+  let tail = 0
+  while (tail < shorter - head && one.at(-1 - tail) === other.at(-1 - tail)) tail += 1
+  const [left, right] = [one.slice(head, one.length - tail), other.slice(head, other.length - tail)]
+  const isSwapped = left.length === 2 && left === [...right].reverse().join('')
+  return (left.length <= 1 && right.length <= 1) || isSwapped
 }
 
 /** What is wrong with values that are right one by one. Silent about a variable that already has its line. */
@@ -204,6 +233,8 @@ function isUri(text: string): boolean {
 /** Reads one variable at a time and remembers what was wrong; a wrong value reads as absent. */
 class Reader {
   readonly lines: string[] = []
+  /** Of all variables that were asked for. */
+  readonly names = new Set<string>()
   readonly #env: Environment
 
   constructor(env: Environment) {
@@ -211,6 +242,7 @@ class Reader {
   }
 
   text(name: string): string | undefined {
+    this.names.add(name)
     const value = this.#env[name]
     return value === undefined || value === '' ? undefined : value
   }

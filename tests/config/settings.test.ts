@@ -47,6 +47,34 @@ test('an empty variable counts as absent, and the settings are frozen', () => {
   expect(Object.isFrozen(settings.api)).toBe(true)
 })
 
+test.each([
+  ['a letter too few', 'WORKER', 'WORKERS'],
+  ['a letter too many', 'TOLLGATE_SECRETS', 'TOLLGATE_SECRET'],
+  ['another letter', 'DATABASE_URI', 'DATABASE_URL'],
+  ['two letters the other way round', 'REDIS_ULR', 'REDIS_URL'],
+  ['small letters', 'tollgate_config', 'TOLLGATE_CONFIG'],
+])('a variable that is misspelt is warned of: %s', (_how, name, meant) => {
+  const warnings: string[] = []
+  const warn = (line: string) => warnings.push(line)
+  readSettings({ [name]: 'x' }, false, warn)
+  expect(warnings).toEqual([`warning: ${name} is not read; is ${meant} meant?`])
+})
+
+test('variables of other programs are not warned of, nor what looks like one that is set', () => {
+  const warnings: string[] = []
+  const others = {
+    PATH: 'x',
+    HOSTS: 'x',
+    PORTS: 'x',
+    POST: 'x',
+    DATABASE_NAME: 'x',
+    REDIS_URI: 'x',
+    WORK: 'x',
+  }
+  readSettings({ ...others, REDIS_URL: 'redis://127.0.0.1' }, false, line => warnings.push(line))
+  expect(warnings).toEqual([])
+})
+
 test('logs are pretty on a terminal unless told otherwise', () => {
   expect(readSettings({}, true).logFormat).toBe('pretty')
   expect(readSettings({ LOG_FORMAT: 'json' }, true).logFormat).toBe('json')
