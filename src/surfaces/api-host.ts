@@ -109,7 +109,10 @@ export function serveApiHost(gateway: ApiGateway, address: ApiAddress): ApiHost 
     maxRequestBodySize: Number.MAX_SAFE_INTEGER,
     fetch: incoming => {
       const preflight = crossOrigin?.preflight(incoming)
-      if (preflight !== undefined) return preflight
+      if (preflight !== undefined) {
+        preflight.headers.set('x-request-id', gateway.newRequestId())
+        return preflight
+      }
       const request = received.replace(incoming, withWholeUrl(incoming))
       if (address.webSocket && ResponseSockets.isUpgrade(request)) {
         return sockets.upgrade(server, incoming, request, listener)

@@ -24,6 +24,7 @@ test.each(SURFACES)(
   async surface => {
     const asked = await fetch(preflight(CALLS[surface].path('echo'), APP))
     expect(asked.status).toBe(204)
+    expect(asked.headers.get('x-request-id')).toMatch(/^[0-9a-f-]{36}$/)
     expect(asked.headers.get('access-control-allow-origin')).toBe(APP)
     expect(asked.headers.get('access-control-allow-methods')).toContain('POST')
     expect(asked.headers.get('access-control-allow-headers')).toBe(
