@@ -1,5 +1,5 @@
 import { existsSync, readFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { join } from 'node:path'
 import { drizzle } from 'drizzle-orm/postgres-js'
 import { migrate as applyMigrations } from 'drizzle-orm/postgres-js/migrator'
 import { codeOf } from '@/errors/code.ts'
@@ -154,13 +154,9 @@ function newestIn(folder: string): number {
   return Math.max(0, ...known)
 }
 
-/** `drizzle/` beside the sources, or beside the executable when the program is a compiled one. */
+/** Beside the sources. */
 function findFolder(): string {
-  const candidates = [
-    join(import.meta.dir, '..', '..', 'drizzle'),
-    join(dirname(process.execPath), 'drizzle'),
-  ]
-  const found = candidates.find(folder => existsSync(join(folder, 'meta', '_journal.json')))
-  if (found === undefined) throw new Refusal(`No migrations found at ${candidates.join(' or ')}`)
-  return found
+  const folder = join(import.meta.dir, '..', '..', 'drizzle')
+  if (existsSync(join(folder, 'meta', '_journal.json'))) return folder
+  throw new Refusal(`No migrations found at ${folder}`)
 }
