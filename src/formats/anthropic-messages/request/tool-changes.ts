@@ -42,10 +42,7 @@ function toolsAfter(tools: readonly JsonValue[], messages: readonly JsonValue[])
   const brought = new Map<JsonValue | undefined, Declared>()
   const removed = new Set<JsonValue | undefined>()
   const named = new Set<string>()
-  for (const { block, path } of changeBlocks(messages)) {
-    const change = toolChange(block)
-    if (change === undefined) continue
-    const { name, isOffered, definition: wire } = change
+  for (const { name, isOffered, definition: wire, path } of changesIn(messages)) {
     if (isOffered) removed.delete(name)
     else removed.add(name)
     if (wire !== undefined) brought.set(name, { wire, path: `${path}.tool.definition` })
@@ -55,18 +52,26 @@ function toolsAfter(tools: readonly JsonValue[], messages: readonly JsonValue[])
   return { known, removed, named }
 }
 
-/** Blocks that may change tools: those of system messages, and what a compaction says of the messages that it stands for. */
-function changeBlocks(messages: readonly JsonValue[]): { block: JsonObject; path: string }[] {
-  return messages.flatMap((value, index) => {
+/** Those of system messages, and what a compaction says of the messages that it stands for. */
+function changesIn(messages: readonly JsonValue[]): (ToolChange & { path: string })[] {
+  const found: (ToolChange & { path: string })[] = []
+  const look = (blocks: readonly JsonValue[], pathOf: () => string) => {
+    blocks.forEach((value, at) => {
+      const change = toolChange(asObject(value) ?? {})
+      if (change !== undefined) found.push({ ...change, path: `${pathOf()}[${at}]` })
+    })
+  }
+  messages.forEach((value, index) => {
     const message = asObject(value)
-    const blocks = placed(message?.['content'], `messages[${index}].content`)
-    if (message?.['role'] === 'system') return blocks
-    return blocks
-      .filter(({ block }) => block['type'] === 'compaction')
-      .flatMap(({ block, path }) => placed(block['tool_changes'], `${path}.tool_changes`))
+    const blocks = asArray(message?.['content'])
+    if (message?.['role'] === 'system') look(blocks, () => `messages[${index}].content`)
+    else {
+      blocks.forEach((block, at) => {
+        const wire = asObject(block)
+        if (wire?.['type'] !== 'compaction') return
+        look(asArray(wire['tool_changes']), () => `messages[${index}].content[${at}].tool_changes`)
+      })
+    }
   })
-}
-
-function placed(list: JsonValue | undefined, path: string): { block: JsonObject; path: string }[] {
-  return asArray(list).map((block, at) => ({ block: asObject(block) ?? {}, path: `${path}[${at}]` }))
+  return found
 }
