@@ -18,7 +18,7 @@ import type { ThinkTags } from '@/generation/think-tags.ts'
 import type { ClientTool, Tool, ToolChoice } from '@/generation/tool.ts'
 import type { JsonObject, JsonValue } from '@/json/json.ts'
 import { emulateStop, unwrapOutputTool } from './emulation.ts'
-import { withSummaries } from './summaries.ts'
+import { withSummary } from './summaries.ts'
 import { splitThinkTags } from './think-tags.ts'
 
 /** A request as an upstream takes it, and the way back for its answer. */
@@ -55,11 +55,12 @@ const MAX_EMULATED_STOPS = 100
  * @throws GatewayError `unsupported_parameter`, which `inCallersWords` gives the caller's name of the field
  */
 export function lowerRequest(
-  request: GenerationRequest,
+  asked: GenerationRequest,
   codec: Codec,
   target: Target,
   { functionToolsOnly, thinkTags }: UpstreamHabits,
 ): LoweredRequest {
+  const request = withSummary(asked, codec.format)
   const { lowered, table, losses } = lower(request, codec, target, functionToolsOnly)
   const encoded = codec.encodeRequest(lowered, target)
   const { stop, outputTool } = encoded.emulate
@@ -105,7 +106,7 @@ export function lowerCount(
   target: Target,
   functionToolsOnly: boolean,
 ): Pick<LoweredRequest, 'body' | 'headers'> {
-  const { lowered } = lower(request, codec, target, functionToolsOnly)
+  const { lowered } = lower(withSummary(request, codec.format), codec, target, functionToolsOnly)
   const { headers } = codec.encodeRequest(lowered, target)
   return { body: codec.tokenCount.encodeRequest(lowered, target), headers }
 }
@@ -115,7 +116,7 @@ function lower(asked: GenerationRequest, codec: Codec, target: Target, functionT
   refuseKeptState(asked, codec)
   refuseComputer(asked, codec, functionToolsOnly)
   refuseMissingTool(asked)
-  const request = withoutUnchosen(withSummaries(asked, codec.format), codec)
+  const request = withoutUnchosen(asked, codec)
   const hosted = functionToolsOnly ? dropHostedTools(request, () => false) : { request, losses: [] }
   const keepsCustom = !functionToolsOnly && codec.takesCustomTools(target)
   const { request: lowered, table, losses } = lowerTools(hosted.request, codec.toolNames, keepsCustom)
