@@ -1,3 +1,4 @@
+import { brokenOff } from '@/exchange/attempt/answer-body.ts'
 import { faultInBody } from '@/exchange/attempt/attempt.ts'
 import { textTokens, tokensIn, withMargin } from '@/exchange/billing/token-estimate.ts'
 import type { UsedUp } from '@/exchange/billing/used-up.ts'
@@ -168,18 +169,22 @@ const NAMED_OTHERWISE = /^\s*(?:event:.*\r?\n)?data: ?[{[]/
 
 /**
  * Events under another type than theirs; undefined for anything else.
- * @throws GatewayError for an error among them
+ * @throws GatewayError for an error among them, or if the last one is missing
  */
 function readEvents(bytes: Uint8Array, basis: UsageBasis): { events: string; used: UsedUp } | undefined {
   const events = new TextDecoder().decode(bytes)
   if (!NAMED_OTHERWISE.test(events)) return undefined
   let used = estimated(basis.asked, bytes.length / 2)
+  let isWhole = false
   for (const { data } of runMachine(createSseParser(), [bytes])) {
     const event = parseObject(data)
     const fault = event && faultInBody(event, () => data)
     if (fault !== undefined) throw fault
-    if (event?.['type'] === LAST_EVENT) used = usedIn(event, basis) ?? used
+    if (event?.['type'] !== LAST_EVENT) continue
+    isWhole = true
+    used = usedIn(event, basis) ?? used
   }
+  if (!isWhole) throw brokenOff()
   return { events, used }
 }
 

@@ -243,6 +243,17 @@ describe('money', () => {
     await until(async () => (await gateway.lastExchange())?.['end_state'] === 'upstream_cut')
     expect(await gateway.lastExchange()).toMatchObject({ usage_source: 'estimated', cost_nano: 400_000n })
   })
+
+  test('one by another name that has no end is an error, and free: the caller had nothing of it yet', async () => {
+    answer = () => new Response('data: {"type":"transcript.text.delta","delta":"a"}\n\n')
+    const response = await send({ model: 'stt/seconds', file: wav(4), stream: 'true' })
+    expect([response.status, await response.text()]).toEqual([
+      502,
+      expect.stringContaining('"upstream_error"'),
+    ])
+    await until(async () => (await gateway.lastExchange())?.['end_state'] === 'upstream_cut')
+    expect(await gateway.lastExchange()).toMatchObject({ usage_source: 'missing', cost_nano: null })
+  })
 })
 
 test.each<[string, Record<string, string | File>, string]>([
