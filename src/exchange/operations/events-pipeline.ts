@@ -3,6 +3,7 @@ import { faultInBody } from '@/exchange/attempt/attempt.ts'
 import { Meter } from '@/exchange/billing/meter.ts'
 import type { UsedUp } from '@/exchange/billing/used-up.ts'
 import type { EmitBytes } from '@/exchange/relay/pipeline.ts'
+import type { Ending } from '@/formats/plain/plain-text.ts'
 import { runMachine } from '@/generation/machine.ts'
 import { type JsonObject, parseObject } from '@/json/json.ts'
 import { createSseParser } from '@/sse/parser.ts'
@@ -13,7 +14,7 @@ import type { OperationPipeline } from './operation.ts'
 interface EventsOptions {
   /** The `type` of the events with which an answer ends, or one of its pieces; each is read, the others pass unread. */
   last: readonly string[]
-  /** How many of those were asked for, if more than one: with fewer the answer is complete only if it ends by itself. */
+  /** How many of those were asked for, if more than one: with fewer the answer is complete if it ends by itself or no more comes. */
   count?: number
   /** What one of those says was used; undefined: it does not say. */
   reported: (data: JsonObject) => UsedUp | undefined
@@ -39,6 +40,11 @@ export class EventsPipeline implements OperationPipeline {
 
   constructor(options: EventsOptions) {
     this.#options = options
+  }
+
+  /** Fewer than were asked for are all if no more of one comes. */
+  get ending(): Ending | undefined {
+    return this.meter.endings > 0 ? 'some' : undefined
   }
 
   push(chunk: Uint8Array, emit: EmitBytes): void {
@@ -77,7 +83,10 @@ export class EventsPipeline implements OperationPipeline {
       for (const data of readEvents(run)) this.#read(data)
       if (this.meter.error !== undefined) return this.fail(this.meter.error, emit)
     }
-    if (run.includes('data:')) this.meter.output = true
+    if (run.includes('data:')) {
+      this.meter.output = true
+      this.meter.addUnread(run.length)
+    }
     this.#bytes += run.length
     emit(run)
   }
