@@ -77,13 +77,19 @@ export function ledgerStore({ sql }: Pick<Database, 'sql'>) {
         on conflict (id) do update
           set cost_nano = excluded.cost_nano, cost_pico = excluded.cost_pico, reason = excluded.reason, tried_at = now()`
     },
-    /** Takes those that are kept to be tried again: by id, after one of them, at most so many. They stay kept. */
+    /**
+     * Takes those that are kept to be tried again: by id, after one of them, at most so many. They stay kept. Not one
+     * that was refused before its account was made: it is of another, which had the same id before a backup was restored.
+     */
     async retakeRefused(after: string | undefined, limit: number): Promise<Settlement[]> {
       const rows = await sql<RefusedRow[]>`
         with taken as (
           update refused_settlement set tried_at = now()
           where id in (
-            select id from refused_settlement where id > ${after ?? FIRST_OF_ALL} order by id limit ${limit} for update
+            select r.id from refused_settlement r
+            where r.id > ${after ?? FIRST_OF_ALL}
+              and not exists (select from account a where a.id = r.account_id and a.created_at > r.refused_at)
+            order by r.id limit ${limit} for update
           )
           returning id, account_id, key_id, cost_nano, cost_pico
         )

@@ -85,6 +85,37 @@ test('a charge of an account that is not in a restored database is kept with tha
   await sql`delete from refused_settlement where id = ${unknown.id}`
 })
 
+/** A charge of an account that was made after the backup: of the next id that the restored database gives out. */
+async function chargeOfLostAccount(): Promise<Payer & { id: string }> {
+  const { accountId, keyId } = await fixture.payer(100n)
+  const lost = { id: newId(), accountId: accountId + 1, keyId: keyId + 1 }
+  expect(await ledger.settle(costOf(lost, 30n))).toMatchObject({ outcome: 'refused' })
+  return lost
+}
+
+test('an account that gets the id of one that a restored database lacks does not pay what that was charged', async () => {
+  const lost = await chargeOfLostAccount()
+  const stranger = await fixture.payer(100n)
+  expect(stranger.accountId).toBe(lost.accountId)
+  await ledger.maintain()
+  expect(await wallet(stranger)).toMatchObject({ balanceNano: 100n })
+  expect(await refused()).toMatchObject([{ id: lost.id }])
+  await sql`delete from refused_settlement where id = ${lost.id}`
+})
+
+test('what docs/deployment.md has an owner do after a restore moves all ids past those that were given out', async () => {
+  const page = await Bun.file(new URL('../../docs/deployment.md', import.meta.url)).text()
+  const [, moving = ''] = /```sql\n(select setval[^`]+)```/.exec(page) ?? []
+  const lost = await chargeOfLostAccount()
+  expect(await sql.unsafe(moving)).not.toHaveLength(0)
+  const next = await fixture.payer(100n)
+  expect(next).toMatchObject({ accountId: lost.accountId + 1_000_000, keyId: lost.keyId + 1_000_000 })
+  const still = await sql`
+    select sequencename from pg_sequences where schemaname = current_schema() and coalesce(last_value, 0) < 1000000`
+  expect([...still]).toEqual([])
+  await sql`delete from refused_settlement where id = ${lost.id}`
+})
+
 test('a charge that was refused and posted by another way meanwhile is charged once', async () => {
   const payer = await fixture.payer(100n)
   const request = holdOf(payer, 40n)
