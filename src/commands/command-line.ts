@@ -101,7 +101,9 @@ function failure(error: unknown): string {
   const text = innermost instanceof Error ? innermost.message || innermost.name : String(innermost)
   const line = text.split('\n')[0] ?? ''
   // All that the client says of a connection that was there is its own name for it, and the address.
-  if (/^CONNECTION_/.test(codeOf(innermost))) return `the database does not answer any more: ${line}`
+  if (/^CONNECTION_(?:CLOSED|DESTROYED)$/.test(codeOf(innermost))) {
+    return `the database does not answer any more: ${line}`
+  }
   return sql === undefined ? line : `the database said: ${line} (${sql.code})`
 }
 
