@@ -6,12 +6,17 @@ import { sqlErrorOf } from './sql-error.ts'
 type Guard = <Result>(work: () => Promise<Result>) => Promise<Result>
 
 /** When the connections of a pool are given up. */
-interface GuardOptions {
+export interface GuardOptions {
   clock: Pick<Clock, 'after' | 'elapsed'>
   /** Work without any answer for so long, in ms, is on a connection whose network or server is gone. */
   silenceMs: number
-  /** The connections were given up: those of other pools lead to the same server. */
-  onRenew?: (() => void) | undefined
+  /**
+   * The connections were given up: those of other pools lead to the same server.
+   * @param isAgain no work was done since the last time
+   */
+  onRenew?: ((isAgain: boolean) => void) | undefined
+  /** Work is done again, for the first time since then. */
+  onBack?: (() => void) | undefined
 }
 
 /** SQLSTATE of a server that takes no writes: it has become a copy of another, which its address may lead to by now. */
@@ -23,10 +28,11 @@ const PAUSE_MS = 1_000
 /** Renews a pool whose connections are of no use any more although none of them was closed. */
 export function guardOf(
   database: Pick<Database, 'renew'>,
-  { clock, silenceMs, onRenew }: GuardOptions,
+  { clock, silenceMs, onRenew, onBack }: GuardOptions,
 ): Guard {
   let renewals = 0
   let renewedAt = Number.NEGATIVE_INFINITY
+  let isAway = false
 
   /** Once for all that ran on the same connections. */
   function renewSince(seen: number): void {
@@ -34,14 +40,20 @@ export function guardOf(
     renewals += 1
     renewedAt = clock.elapsed()
     database.renew()
-    onRenew?.()
+    onRenew?.(isAway)
+    isAway = true
   }
 
   return async work => {
     const seen = renewals
     const cancel = clock.after(silenceMs, () => renewSince(seen))
     try {
-      return await work()
+      const result = await work()
+      if (isAway && seen === renewals) {
+        isAway = false
+        onBack?.()
+      }
+      return result
     } catch (error) {
       if (sqlErrorOf(error)?.code === READ_ONLY) renewSince(seen)
       throw error

@@ -96,8 +96,13 @@ export interface LedgerOptions {
   onAdopted?(signal: AbortSignal): Promise<void>
   /** Told once of each running exchange that must end: its key was revoked, its account suspended, its hold taken. */
   onStop?(stop: Stop): void
-  /** The ledger's connections led to a server that is silent or takes no writes, and were given up. */
-  onConnectionsLost?(): void
+  /**
+   * The ledger's connections led to a server that is silent or takes no writes, and were given up.
+   * @param isAgain nothing was answered since the last time
+   */
+  onConnectionsLost?(isAgain: boolean): void
+  /** The database takes writes again. */
+  onConnectionsBack?(): void
   timings?: Partial<LedgerTimings> | undefined
 }
 
@@ -107,7 +112,8 @@ export async function openLedger(options: LedgerOptions): Promise<Ledger> {
   const timings = { ...TIMINGS, ...options.timings }
   // Closed from the last to the first, also where a later one cannot be opened.
   await using opened = new AsyncDisposableStack()
-  const pool = openPool(databaseUrl, timings, clock, options.onConnectionsLost)
+  const { onConnectionsLost: onRenew, onConnectionsBack: onBack } = options
+  const pool = openPool(databaseUrl, timings, clock, { onRenew, onBack })
   opened.defer(() => pool.close())
   // The upkeep is a minute away, and nobody may have been here for months.
   await pool.store.makePartitions().catch(err => log.error({ err }, 'partitions could not be made'))

@@ -1,6 +1,6 @@
 import type { Clock } from '@/clock/clock.ts'
 import { connect } from '@/db/connect.ts'
-import { guardOf } from '@/db/guard.ts'
+import { type GuardOptions, guardOf } from '@/db/guard.ts'
 import { type LedgerStore, ledgerStore } from './store.ts'
 import type { LedgerTimings } from './timings.ts'
 
@@ -14,15 +14,12 @@ export interface LedgerPool {
   close(): Promise<void>
 }
 
-/**
- * Connects when somebody asks.
- * @param onRenew called when all connections were given up
- */
+/** Connects when somebody asks. */
 export function openPool(
   url: string,
   timings: LedgerTimings,
   clock: Clock,
-  onRenew?: () => void,
+  watch: Pick<GuardOptions, 'onRenew' | 'onBack'> = {},
 ): LedgerPool {
   const database = connect(url, {
     max: CONNECTIONS,
@@ -30,6 +27,6 @@ export function openPool(
     statementTimeoutMs: timings.statementTimeoutMs,
   })
   const store = ledgerStore(database)
-  const guard = guardOf(database, { clock, silenceMs: timings.connectionTimeoutMs, onRenew })
+  const guard = guardOf(database, { clock, silenceMs: timings.connectionTimeoutMs, ...watch })
   return { store, guard: act => guard(() => act(store)), close: () => database.close() }
 }

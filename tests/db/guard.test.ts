@@ -17,13 +17,15 @@ afterEach(async () => {
 function guarded() {
   const pool = connect(server.url, { max: 1 })
   pools.push(pool)
-  const seen = { renewals: 0 }
+  const seen = { renewals: 0, said: [] as string[] }
   const guard = guardOf(pool, {
     clock,
     silenceMs: 6_000,
-    onRenew: () => {
+    onRenew: isAgain => {
       seen.renewals += 1
+      seen.said.push(isAgain ? 'again' : 'away')
     },
+    onBack: () => seen.said.push('back'),
   })
   return { pool, guard, seen }
 }
@@ -56,6 +58,11 @@ test('a server that stays read-only is asked by new connections once a second at
   clock.advance(1_000)
   await attempt()
   expect(seen.renewals).toBe(2)
+  await guard(() => write(pool))
+  await guard(() => write(pool))
+  clock.advance(1_000)
+  await attempt()
+  expect(seen.said).toEqual(['away', 'again', 'back', 'away'])
 })
 
 test('an error of the statement itself costs no connection', async () => {

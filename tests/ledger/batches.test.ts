@@ -150,8 +150,10 @@ async function lockWallet({ sql }: Database, { accountId }: Payer): Promise<() =
 test('statements without an answer are given up with their connections, and what comes after has new ones', async () => {
   const [stuck, free] = [await fixture.payer(100n), await fixture.payer(100n)]
   let renewals = 0
-  const own = openPool(fixture.database.url, { ...TIMINGS, statementTimeoutMs: 60_000 }, clock, () => {
-    renewals += 1
+  const own = openPool(fixture.database.url, { ...TIMINGS, statementTimeoutMs: 60_000 }, clock, {
+    onRenew: () => {
+      renewals += 1
+    },
   })
   const unlock = await lockWallet(other, stuck)
   const hold = (payer: Payer) => own.guard(store => store.hold(presence.owner(), [holdOf(payer, 7n)]))

@@ -262,10 +262,13 @@ function openLedgerOf(options: GatewayOptions, watchdog: Watchdog, store: Exchan
     log,
     onStop: stop => watchdog.end(stop),
     onAdopted: signal => store.adopt(signal),
-    onConnectionsLost() {
-      log.warn('the database is silent, or takes no writes: its connections are closed, and opened anew')
+    onConnectionsLost(isAgain) {
+      if (!isAgain) {
+        log.warn('the database is silent, or takes no writes: its connections are closed, and opened anew')
+      }
       database.renew()
     },
+    onConnectionsBack: () => log.info('the database takes writes again'),
     timings: patience?.ledger,
   })
 }

@@ -58,13 +58,15 @@ test('a start stores the results that a process before it could not store', asyn
   rmSync(directory, { recursive: true })
 })
 
-test('a database that falls silent: the log says why everything that waited for it fails', async () => {
+test('a database that falls silent: the log says why everything that waited for it fails, and that it is over', async () => {
   const front = await frontOf(gateway.database)
   const database = connect(front.addressOver())
   const patience = { ledger: { heartbeatMs: 10, connectionTimeoutMs: 200 }, redisCommandMs: 50 }
   const server = await startNeighbour(gateway, { database, patience })
   front.freeze()
-  await until(() => gateway.logLines.join().includes('the database is silent, or takes no writes'))
+  const says = (line: string) => until(() => gateway.logLines.join().includes(line))
+  await says('the database is silent, or takes no writes')
+  await says('the database takes writes again')
   await server.stop()
   await database.close()
   front.cut()
