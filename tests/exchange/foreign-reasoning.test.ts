@@ -40,6 +40,35 @@ const textOf = ({ body }: SeenRequest) => new TextDecoder().decode(body)
 const LONG = 'x'.repeat(40_000)
 const FOREIGN = 'Zm9yZWlnbg=='
 const call = { type: 'function_call', id: 'fc_1', call_id: 'c', name: 'f', arguments: '{}' }
+const MESSAGES = {
+  name: 'messages',
+  loss: 'messages.content.thinking',
+  path: () => '/v1/messages',
+  body: {
+    model: 'messages/echo',
+    max_tokens: 100,
+    messages: [
+      { role: 'user', content: 'hi' },
+      {
+        role: 'assistant',
+        content: [
+          { type: 'thinking', thinking: 'hm', signature: FOREIGN },
+          { type: 'text', text: 'yes' },
+        ],
+      },
+      { role: 'user', content: 'and?' },
+    ],
+  },
+  status: 400,
+  complaint: {
+    type: 'error',
+    error: {
+      type: 'invalid_request_error',
+      message: 'messages.1.content.0: Invalid `signature` in `thinking` block',
+    },
+  },
+} as const
+
 const CASES = [
   {
     name: 'responses',
@@ -91,34 +120,7 @@ const CASES = [
       },
     },
   },
-  {
-    name: 'messages',
-    loss: 'messages.content.thinking',
-    path: () => '/v1/messages',
-    body: {
-      model: 'messages/echo',
-      max_tokens: 100,
-      messages: [
-        { role: 'user', content: 'hi' },
-        {
-          role: 'assistant',
-          content: [
-            { type: 'thinking', thinking: 'hm', signature: FOREIGN },
-            { type: 'text', text: 'yes' },
-          ],
-        },
-        { role: 'user', content: 'and?' },
-      ],
-    },
-    status: 400,
-    complaint: {
-      type: 'error',
-      error: {
-        type: 'invalid_request_error',
-        message: 'messages.1.content.0: Invalid `signature` in `thinking` block',
-      },
-    },
-  },
+  MESSAGES,
   {
     name: 'gemini',
     loss: 'contents.parts.thoughtSignature',
@@ -222,7 +224,7 @@ channels:
 models:
   - { id: two, channels: [{ channel: first, model: echo }, { channel: second, model: echo }], prices: { input: 1, output: 1 } }
 `)
-  const { body, complaint } = CASES[2]
+  const { body, complaint } = MESSAGES
   const asked = withForeign({ ...body, model: 'two' })
   const isSigned = (request: SeenRequest) => textOf(request).includes(foreign)
   const isFirst = ({ path }: SeenRequest) => path.startsWith('/first/')

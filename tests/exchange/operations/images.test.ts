@@ -225,9 +225,9 @@ describe('in the same format', () => {
   })
 
   test.each([
-    ['breaks off', 'upstream_cut', 'data: {"error":'],
-    ['ends', 'complete', 'image_generation.completed'],
-  ])('a stream of two images that %s behind the first is charged for one', async (how, ended, told) => {
+    ['breaks off', 'upstream_cut', /^data: {"error":/],
+    ['ends', 'complete', /^$/],
+  ])('a stream of two images that %s behind the first is charged for one', async (how, ended, rest) => {
     const event = 'data: {"type":"image_generation.completed","b64_json":"AA=="}\n\n'
     const read = Promise.withResolvers<void>()
     answerRaw = ({ socket }) => {
@@ -243,7 +243,7 @@ describe('in the same format', () => {
       read.resolve()
     }
     expect(text).toStartWith(event)
-    expect(text).toContain(told)
+    expect(text.slice(event.length)).toMatch(rest)
     expect(await gateway.lastExchange()).toMatchObject({ end_state: ended })
     expect(await lastCharge()).toBe(-10_000_000n)
   })
