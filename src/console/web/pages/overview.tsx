@@ -9,7 +9,7 @@ import { Meter } from '../parts/meter.tsx'
 import { Badge, Empty, Notice } from '../parts/notice.tsx'
 import { Answer, Page } from '../parts/page.tsx'
 import { FirstSteps } from './first-steps.tsx'
-import { NoUsage, UsageCard } from './usage/usage-card.tsx'
+import { NoUsage, UsageCard } from './requests/usage-card.tsx'
 
 /** What one has, what one spent, and how close the limits are. */
 export function OverviewPage() {

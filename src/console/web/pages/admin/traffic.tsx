@@ -1,7 +1,7 @@
 import { Empty } from '../../parts/notice.tsx'
 import { Page } from '../../parts/page.tsx'
 import { RequestLog } from '../requests/request-log.tsx'
-import { UsageCard } from '../usage/usage-card.tsx'
+import { UsageCard } from '../requests/usage-card.tsx'
 
 const EMPTY = (
   <Empty title="No requests yet">As soon as somebody calls this gateway, their requests appear here.</Empty>

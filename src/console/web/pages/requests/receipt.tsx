@@ -17,7 +17,7 @@ import { Answer } from '../../parts/page.tsx'
 import { type Column, moneyColumn, Table } from '../../parts/table.tsx'
 import { When } from '../../parts/when.tsx'
 import { useCurrency } from '../../session.tsx'
-import { Refund } from '../admin/ledger/refund.tsx'
+import { Refund } from '../admin/money/refund.tsx'
 import { EndState } from './end-state.tsx'
 
 interface ReceiptProps {

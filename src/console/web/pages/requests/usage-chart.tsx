@@ -5,7 +5,7 @@ import { compactNumber } from '../../format/number.ts'
 import { timeTexts } from '../../format/time.ts'
 import { StackedBars, Swatch } from '../../parts/chart.tsx'
 import { useCurrency } from '../../session.tsx'
-import { LOG_ID } from '../requests/request-filters.tsx'
+import { LOG_ID } from './request-filters.tsx'
 import { UsageTable, UsageTotals } from './usage-figures.tsx'
 import { asMoney, drawnValues, fewest, MEASURE_NAMES, type Measure, totalText } from './usage-series.ts'
 
