@@ -243,6 +243,17 @@ describe('the dependency picture', async () => {
     ).toEqual([])
   })
 
+  test("the console's pages know nothing of the rest but its contract", () => {
+    const isPage = (path: string) => path.startsWith('console/web/')
+    const outward = imports.filter(({ file, target }) => isPage(file) && !isPage(target))
+    expect(outward.length).toBeGreaterThan(10)
+    expect(
+      outward
+        .filter(({ target }) => !target.startsWith('console/api/contract/'))
+        .map(({ file, target }) => `${file} imports ${target}`),
+    ).toEqual([])
+  })
+
   test('of two leaves one at most imports the other', () => {
     const pairs = new Set(
       imports

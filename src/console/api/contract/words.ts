@@ -1,6 +1,7 @@
 import { type Static, type TObject, type TProperties, type TSchema, Type } from '@sinclair/typebox'
 import { REASON, TITLE } from '@/config/title.ts'
 import type { EntryKind } from '@/db/schema.ts'
+import type { ErrorKind } from '@/errors/gateway-error.ts'
 import { FORMATS } from '@/generation/format.ts'
 import type { ServiceTier } from '@/generation/service-tier.ts'
 import { SURFACES } from '@/generation/surface.ts'
@@ -95,6 +96,8 @@ export const endFilter = oneOf([...END_STATES, 'incomplete'])
 export type EndFilter = Static<typeof endFilter>
 /** Of a movement of money; entry-names.ts has what people call it. */
 export const entryKind = Type.Unsafe<EntryKind>(Type.String())
+/** Of errors as they are today; what is stored may have one that an older version knew. */
+export type ErrorCode = ErrorKind
 /** How long a spending cap counts before it begins anew, in UTC. */
 export const capPeriod = oneOf(['day', 'week', 'month', 'total'])
 
