@@ -34,8 +34,6 @@ const NO_FILTER: LineFilter & { receipt: string } = {
 
 const idOf = (line: RequestLine) => line.id
 
-const OF_NOBODY = "A request without a good key is refused with 401 and is in no log, since it is nobody's."
-
 /** The log of requests: searched, paged, live, each with its receipt. */
 export function RequestLog({
   isForAll = false,
@@ -124,7 +122,7 @@ export function RequestLog({
             ) : isFiltered ? (
               <Empty title="No request matches">
                 Widen the filters, or clear them.
-                {filter.id !== '' || filter.status === '401' ? ` ${OF_NOBODY}` : null}
+                {filter.id !== '' || filter.status === '401' ? <NeverInLog isForAll={isForAll} /> : null}
               </Empty>
             ) : (
               empty
@@ -135,6 +133,18 @@ export function RequestLog({
       {receipt === '' ? null : (
         <ReceiptDrawer id={receipt} isForAll={isForAll} onClose={() => change({ receipt: '' })} />
       )}
+    </>
+  )
+}
+
+/** Why somebody may look for a request in vain. */
+function NeverInLog({ isForAll }: { isForAll: boolean }) {
+  return (
+    <>
+      {' '}
+      In no request log are requests without a good key, since they are nobody's, those that only count tokens
+      or ask about models, videos or stored responses, and those whose path is wrong.
+      {isForAll ? " The gateway's own log has all but the last by their request ids." : null}
     </>
   )
 }
