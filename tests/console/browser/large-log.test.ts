@@ -103,10 +103,14 @@ describe.skipIf(!HAS_BROWSER)(`with ${REQUESTS} requests in the log`, () => {
         select account_id, 'many ' || n, lpad(n::text, 8, 'x'), sha256(n::text::bytea)
         from api_key, generate_series(1, 250) as n where name = 'laptop'`
       await page.reload()
+      const told = page.getByRole('status').filter({ hasText: / keys?$|and more$|called so$/ })
+      await told.getByText('200 keys and more', { exact: true }).waitFor()
       await page.getByLabel('Find a key').fill('LAPT')
+      await told.getByText('1 key', { exact: true }).waitFor()
       await key.selectOption('laptop')
       await page.getByLabel('Find a key').fill('nobody')
       await page.locator('.hint', { hasText: 'No key is called so' }).waitFor()
+      await told.getByText('No key is called so', { exact: true }).waitFor()
       const [laptop] = await stage.database.sql`select id from api_key where name = 'laptop'`
       expect(await key.inputValue()).toBe(String(laptop?.['id']))
       expect(await key.getByRole('option').allTextContents()).toEqual(['Any', 'laptop'])

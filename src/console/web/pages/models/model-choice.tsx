@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks'
 import type { FieldOf } from '../../api/form-state.ts'
-import { counted } from '../../format/number.ts'
-import { asOptions, CheckField, SelectField, TextField } from '../../parts/field.tsx'
+import { asOptions, CheckField, SelectField } from '../../parts/field.tsx'
+import { FindField, noneCalled } from '../../parts/find-field.tsx'
 
 /** More than these nobody looks through by eye. */
 const MANY = 12
@@ -18,11 +18,14 @@ export function ModelChoice({
   models: readonly string[]
 }) {
   const [wanted, setWanted] = useState('')
-  const shown = models.filter(model => chosen.includes(model) || isCalled(model, wanted))
+  const found = models.filter(model => isCalled(model, wanted))
+  const shown = models.filter(model => chosen.includes(model) || found.includes(model))
   return (
     <fieldset class="field">
       <legend class="legend">{legend}</legend>
-      {models.length <= MANY ? null : <FindModel value={wanted} onValue={setWanted} />}
+      {models.length <= MANY ? null : (
+        <FindField what="model" found={found.length} value={wanted} onValue={setWanted} />
+      )}
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard */}
       <div class="choices" tabIndex={0}>
         {shown.map(model => (
@@ -69,12 +72,7 @@ export function OneModel({
   return (
     <>
       {models.length <= MANY ? null : (
-        <>
-          <FindModel value={wanted} onValue={find} />
-          <span role="status" class="unseen">
-            {found.length === 0 ? NONE : counted(found.length, 'model')}
-          </span>
-        </>
+        <FindField what="model" found={found.length} value={wanted} onValue={find} />
       )}
       <SelectField
         {...rest}
@@ -90,22 +88,7 @@ export function OneModel({
   )
 }
 
-const NONE = 'No model is called so'
-
-function FindModel(props: Pick<FieldOf, 'value' | 'onValue'>) {
-  return (
-    <TextField
-      label="Find a model"
-      type="search"
-      spellcheck={false}
-      {...props}
-      onKeyDown={event => {
-        // The form around it is not meant.
-        if (event.key === 'Enter') event.preventDefault()
-      }}
-    />
-  )
-}
+const NONE = noneCalled('model')
 
 function isCalled(model: string, wanted: string): boolean {
   return model.toLowerCase().includes(wanted.trim().toLowerCase())

@@ -6,6 +6,7 @@ import { fieldsOf } from '../../api/form-state.ts'
 import { useQuery } from '../../api/query.ts'
 import { pastedKey, pastedRequestId } from '../../format/pasted.ts'
 import { asOptions, type Option, SelectField, TextField } from '../../parts/field.tsx'
+import { FindField, noneCalled } from '../../parts/find-field.tsx'
 import { DAYS, type LineFilter, SPANS } from '../../stream/line-filter.ts'
 import { OneModel } from '../models/model-choice.tsx'
 import { DayFields, lastWeek } from './day-fields.tsx'
@@ -97,11 +98,11 @@ function OwnKeyField({ filter, change }: WhoseProps) {
   return (
     <>
       {isSearched.current ? (
-        <TextField
-          label="Find a key"
+        <FindField
+          what="key"
+          found={keys.data?.items.length}
+          hasMore={Boolean(keys.data?.next)}
           placeholder="Name, or sk-…"
-          type="search"
-          spellcheck={false}
           value={wanted}
           onValue={text => setWanted(pastedKey(text))}
         />
@@ -110,7 +111,7 @@ function OwnKeyField({ filter, change }: WhoseProps) {
         filter={filter}
         change={change}
         keys={chosen === undefined || found.includes(chosen) ? found : [chosen, ...found]}
-        hint={search !== '' && keys.data?.items.length === 0 ? 'No key is called so' : undefined}
+        hint={search !== '' && keys.data?.items.length === 0 ? noneCalled('key') : undefined}
       />
     </>
   )
