@@ -190,8 +190,7 @@ export class PassthroughPipeline implements Pipeline {
   /** Counts text that passes unread, and tells of it where a later event says the whole text again: that is no more of it. */
   #skip(textBytes: number): void {
     this.meter.addUnread(textBytes)
-    const note = this.#decoder.plain?.plainNote()
-    if (note?.of === 'length') note.add(textBytes)
+    this.#decoder.plain?.skipUnread?.(textBytes)
   }
 
   /** Whether these whole events are plain text that was listened to. */
@@ -200,7 +199,7 @@ export class PassthroughPipeline implements Pipeline {
     if (listener?.isOpen !== true || this.meter.error !== undefined) return false
     const bytes = listener.hear(run)
     if (bytes === undefined) return false
-    this.meter.addUnread(bytes)
+    this.#skip(bytes)
     return true
   }
 

@@ -67,6 +67,11 @@ export interface PlainReader {
   plainNote(): PlainNote
   /** Tells the usage that a plain event told which was not pushed. */
   skipUsage(usage: JsonObject, emit: Emit): void
+  /**
+   * Told of text that passed unread, behind the last event that was pushed: about how many bytes it has in JSON. Left out
+   * where no event says again what others said.
+   */
+  skipUnread?(bytes: number): void
 }
 
 /** Takes note of what plain events said: of how much, in UTF-16 units, or of the text itself, which costs more to keep. */

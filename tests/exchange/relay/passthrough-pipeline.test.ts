@@ -45,7 +45,12 @@ function nothing(): undefined {}
 function listen(format: Format, chunks: readonly Uint8Array[], listens: boolean) {
   const decoder = decoderOf(format)
   const { plain } = decoder
-  const deaf = plain && { plainShape: nothing, plainNote: () => plain.plainNote(), skipUsage: nothing }
+  const deaf = plain && {
+    plainShape: nothing,
+    plainNote: () => plain.plainNote(),
+    skipUsage: nothing,
+    skipUnread: (bytes: number) => plain.skipUnread?.(bytes),
+  }
   let pushes = 0
   const pipeline = pipelineOf(format, {
     plain: listens ? plain : deaf,
@@ -649,6 +654,40 @@ describe('what was delivered of an answer that is cut is counted by its text, re
       const { readings } = pass('openai-responses', reads(Buffer.from(events.join('')), eventsPerRead), false)
       expect(readings.at(-1)).toMatchObject({ finished: true, usage: undefined })
       expect((readings.at(-1)?.estimatedOutput ?? 0) / (bytes / 4)).toBeWithin(0.95, 1.25)
+    }
+  })
+
+  test.each([
+    ['in ASCII', 'some words, ', {}],
+    ['in Chinese', '文字と言葉', {}],
+    ['that JSON escapes', '{"a":"\\n"},', {}],
+    ['beyond the first plane', '😀😁', {}],
+    ['in events that all may tell an error', 'some words, ', { error: null }],
+  ])('and what its end alone says of a text is counted as well: %s', (_, piece, beside) => {
+    const pieces = Array.from({ length: 400 }, (_, at) => piece.repeat(1 + (at % 3)))
+    const said = pieces.join('')
+    for (const more of ['', said, said.repeat(3)]) {
+      const item = { type: 'message', id: 'i', role: 'assistant', content: [] }
+      const ended = { ...item, content: [{ type: 'output_text', text: said + more, annotations: [] }] }
+      const events = [
+        responses('created', { response: { id: 'r', output: [] } }),
+        responses('output_item.added', { item }),
+        ...pieces.map(delta => responses('output_text.delta', { content_index: 0, delta, ...beside })),
+        responses('output_text.done', { content_index: 0, text: said + more }),
+        responses('output_item.done', { item: ended }),
+        responses('completed', { response: { id: 'r', status: 'completed', output: [ended] } }),
+      ]
+      const json = Buffer.byteLength(JSON.stringify(said + more)) - 2
+      const least = Buffer.byteLength(said + more) / json
+      for (const eventsPerRead of [1, 8, 1000]) {
+        const { readings } = pass(
+          'openai-responses',
+          reads(Buffer.from(events.join('')), eventsPerRead),
+          false,
+        )
+        // What was read is counted as text, and what was not as JSON.
+        expect((readings.at(-1)?.estimatedOutput ?? 0) / (json / 4)).toBeWithin(least * 0.97, 1.03)
+      }
     }
   })
 

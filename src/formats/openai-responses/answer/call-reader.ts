@@ -2,6 +2,7 @@ import { callInput, callKind, callName, linkOf } from '@/formats/openai-response
 import type { Emit } from '@/generation/event.ts'
 import { asString, type JsonObject, type JsonValue } from '@/json/json.ts'
 import type { ItemReader, StreamSource } from './item-reader.ts'
+import { restOf, type ToldText } from './told-text.ts'
 
 /** A call that the client runs. Calls whose input is an object of their own kind are told whole, at their end. */
 export class CallReader implements ItemReader {
@@ -16,7 +17,7 @@ export class CallReader implements ItemReader {
   #early = ''
   /** As the end of its input says it, where the item did not come. */
   #name: string | undefined
-  #length = 0
+  readonly #told: ToldText = { length: 0, unreadBytes: 0 }
   ended = false
 
   constructor(source: StreamSource, item: JsonObject) {
@@ -41,13 +42,18 @@ export class CallReader implements ItemReader {
       this.#early += text
       return
     }
-    this.#length += text.length
+    this.#told.length += text.length
     emit({ type: 'tool-input-delta', block: this.#block, text })
   }
 
   /** So many UTF-16 units of input came past `delta`. */
   skip(length: number): void {
-    this.#length += length
+    this.#told.length += length
+  }
+
+  /** See PlainReader. */
+  skipUnread(bytes: number): void {
+    this.#told.unreadBytes += bytes
   }
 
   inputDone(event: JsonObject, emit: Emit): void {
@@ -93,9 +99,9 @@ export class CallReader implements ItemReader {
   }
 
   #fill(block: number, whole: string, emit: Emit): void {
-    if (this.ended || whole.length <= this.#length) return
-    const text = whole.slice(this.#length)
-    this.#length = whole.length
+    const text = restOf(whole, this.#told)
+    if (this.ended || text === '') return
+    this.#told.length += text.length
     emit({ type: 'tool-input-delta', block, text })
   }
 }

@@ -5,16 +5,15 @@ import type { Emit } from '@/generation/event.ts'
 import type { OpaquePart } from '@/generation/part.ts'
 import { asArray, asNumber, asObject, asString, type JsonObject, type JsonValue } from '@/json/json.ts'
 import type { ItemReader, StreamSource } from './item-reader.ts'
+import { restOf, type ToldText } from './told-text.ts'
 
-interface OpenText {
+interface OpenText extends ToldText {
   block: number
   /** Its place in the message, by which its events name it. */
   index: number
   kind: 'text' | 'refusal'
   /** What the part was announced with, until it is known whether its deltas say that again. */
   announced: string
-  /** UTF-16 units emitted so far. */
-  length: number
   citations: number
   logprobs: boolean
   ended: boolean
@@ -56,6 +55,11 @@ export class MessageReader implements ItemReader {
   /** So many UTF-16 units of the open part came past `textDelta`. */
   skip(length: number): void {
     if (this.#open !== undefined) this.#open.length += length
+  }
+
+  /** See PlainReader. */
+  skipUnread(bytes: number): void {
+    if (this.#open !== undefined) this.#open.unreadBytes += bytes
   }
 
   refusalDelta(event: JsonObject, emit: Emit): void {
@@ -133,6 +137,7 @@ export class MessageReader implements ItemReader {
       kind,
       announced: '',
       length: 0,
+      unreadBytes: 0,
       citations: 0,
       logprobs: false,
       ended: true,
@@ -176,7 +181,7 @@ export class MessageReader implements ItemReader {
   }
 
   #fill(part: OpenText | undefined, whole: string | undefined, emit: Emit): void {
-    if (part !== undefined && whole !== undefined) this.#say(part, whole.slice(part.length), emit)
+    if (part !== undefined && whole !== undefined) this.#say(part, restOf(whole, part), emit)
   }
 
   #cite(part: OpenText, annotation: JsonValue | undefined, emit: Emit): void {

@@ -7,6 +7,7 @@ import {
 import type { Emit } from '@/generation/event.ts'
 import { asNumber, asString, type JsonObject } from '@/json/json.ts'
 import type { ItemReader, StreamSource } from './item-reader.ts'
+import { restOf, type ToldText } from './told-text.ts'
 
 /**
  * Reasoning: one block, begun with its first text or, where nothing is shown, with its end. Of an item with raw text and
@@ -20,7 +21,7 @@ export class ReasoningReader implements ItemReader {
   #field: ReasoningField = 'summary'
   /** The paragraph that is written now, and how much was emitted of each. */
   #paragraph = -1
-  readonly #lengths = new Map<number, number>()
+  readonly #told = new Map<number, ToldText>()
   ended = false
 
   constructor(source: StreamSource, item: JsonObject) {
@@ -48,7 +49,12 @@ export class ReasoningReader implements ItemReader {
 
   /** So many UTF-16 units of the last paragraph came past its deltas. */
   skip(length: number): void {
-    this.#count(this.#paragraph, length)
+    this.#toldOf(this.#paragraph).length += length
+  }
+
+  /** See PlainReader. */
+  skipUnread(bytes: number): void {
+    this.#toldOf(this.#paragraph).unreadBytes += bytes
   }
 
   done(item: JsonObject, emit: Emit): void {
@@ -94,7 +100,7 @@ export class ReasoningReader implements ItemReader {
     if (this.#field !== field) return undefined
     if (this.#paragraph !== index) {
       this.#paragraph = index
-      this.#count(index, 0)
+      this.#toldOf(index)
       emit({ type: 'reasoning-paragraph', block })
     }
     return block
@@ -104,19 +110,23 @@ export class ReasoningReader implements ItemReader {
     if (text === undefined || text === '') return
     const block = this.#turnTo(field, index, emit)
     if (block === undefined) return
-    this.#count(index, text.length)
+    this.#toldOf(index).length += text.length
     emit({ type: 'reasoning-delta', block, text })
   }
 
   #fill(field: ReasoningField, index: number, whole: string | undefined, emit: Emit): void {
-    const told = this.#lengths.get(index)
-    if (whole === undefined || (told !== undefined && whole.length <= told)) return
+    const told = this.#told.get(index)
+    if (whole === undefined) return
+    const rest = told === undefined ? whole : restOf(whole, told)
+    if (told !== undefined && rest === '') return
     const block = this.#turnTo(field, index, emit)
-    if (block !== undefined) this.#write(field, index, whole.slice(told), emit)
+    if (block !== undefined) this.#write(field, index, rest, emit)
   }
 
-  #count(index: number, length: number): void {
-    this.#lengths.set(index, (this.#lengths.get(index) ?? 0) + length)
+  #toldOf(index: number): ToldText {
+    const told = this.#told.get(index) ?? { length: 0, unreadBytes: 0 }
+    this.#told.set(index, told)
+    return told
   }
 
   #end(encrypted: string | undefined, emit: Emit): void {

@@ -36,6 +36,7 @@ export function createStreamDecoder(context: DecodeContext): StreamDecoder {
     plainShape: () => (decoder.isPlain && !joiner.isWaiting ? PLAIN : undefined),
     plainNote: () => ({ of: 'length', add: length => decoder.skip(length) }),
     skipUsage: () => {},
+    skipUnread: bytes => decoder.skipUnread(bytes),
   }
   return {
     ...compose(decoder, context.isPassed === true ? joiner : compose(joiner, texts)),
@@ -91,6 +92,11 @@ export class EventDecoder implements StreamMachine<SseEvent, GenerationEvent> {
   /** See PlainReader. */
   skip(length: number): void {
     this.#growing?.skip(length)
+  }
+
+  /** The same. */
+  skipUnread(bytes: number): void {
+    this.#growing?.skipUnread(bytes)
   }
 
   push(input: SseEvent, emit: Emit): void {
