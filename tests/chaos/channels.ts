@@ -1,7 +1,7 @@
 import { FAILURES, fault, startFailureRig } from '#tests/exchange/failure-table.ts'
 import { AMPLE_LIMITS, type Fleet, startFleet } from '#tests/support/gateway/fleet.ts'
+import { told } from '#tests/support/told.ts'
 import { eventStream, fedStream, scriptedUpstream } from '#tests/support/upstreams/upstream.ts'
-import { told } from './told.ts'
 
 /** Each has its share of what a channel may run at once. */
 const GATEWAYS = 2

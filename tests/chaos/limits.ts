@@ -5,10 +5,10 @@ import { OUTAGES, type Outage, runOutage, strike } from '#tests/limits/outage.ts
 import { askFromProcesses } from '#tests/limits/processes.ts'
 import { type Fleet, startFleet } from '#tests/support/gateway/fleet.ts'
 import { connectRedis, hasRedisServer, startRedisServer } from '#tests/support/stores/redis.ts'
+import { told } from '#tests/support/told.ts'
 import { scriptedUpstream } from '#tests/support/upstreams/upstream.ts'
 import { systemClock } from '@/clock/clock.ts'
 import { openLimiter } from '@/limits/limiter.ts'
-import { told } from './told.ts'
 
 /** `bun run chaos limits [AWAY_SECONDS]`: limits under load while Redis dies, forgets and hangs. */
 export async function run(args: readonly string[]): Promise<boolean> {
