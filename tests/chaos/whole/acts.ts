@@ -63,8 +63,7 @@ async function move(world: World, story: Story, step: Move): Promise<string> {
     const redeem = () => insist(() => ledgerStore(database).redeem(Bun.randomUUIDv7(), code, accountId))
     await Promise.all([redeem(), redeem()])
   } else {
-    const { status, text } = await post(world, `/api/admin/accounts/${accountId}/${step.do}`, nano)
-    if (status !== 200) throw new Error(`${step.do}: ${status} ${text}`)
+    done(step, await post(world, `/api/admin/accounts/${accountId}/${step.do}`, nano))
   }
   const given = step.do === 'debit' ? -amountNano : amountNano
   story.given[payer] = (story.given[payer] ?? 0n) + given
@@ -79,9 +78,9 @@ async function change({ administer }: World, story: Story, step: Change): Promis
   const reason = 'a simulation'
   const to = performance.now()
   if (step.do === 'revoke') {
-    const { status } = await administer('POST', `/api/admin/keys/${keys?.[1].id}/revoke`)
+    const answer = await administer('POST', `/api/admin/keys/${keys?.[1].id}/revoke`)
     if (!story.revoked.has(payer)) story.revoked.set(payer, performance.now())
-    return `${status}`
+    return done(step, answer)
   }
   if (step.do === 'limits') {
     const { requests, concurrent } = step
@@ -89,14 +88,20 @@ async function change({ administer }: World, story: Story, step: Change): Promis
     limits.requests = Math.max(requests, limits.requests)
     limits.concurrent = Math.max(concurrent, limits.concurrent)
     const body = { requests_per_minute: requests, concurrent_requests: concurrent }
-    return `${(await administer('PATCH', `${path}/limits`, body)).status}`
+    return done(step, await administer('PATCH', `${path}/limits`, body))
   }
-  const { status } = await administer('POST', `${path}/${step.do}`, { reason })
+  const answer = await administer('POST', `${path}/${step.do}`, { reason })
   const last = story.suspended.at(-1)
   if (step.do === 'suspend')
     story.suspended.push({ payer, from: performance.now(), to: Number.POSITIVE_INFINITY })
   else if (last !== undefined) last.to = to
-  return `${status}`
+  return done(step, answer)
+}
+
+/** @throws Error if it was not done */
+function done({ do: what }: { do: string }, { status, text }: { status: number; text: string }): string {
+  if (status !== 200) throw new Error(`${what}: ${status} ${text}`)
+  return 'done'
 }
 
 /** Postgres may be away. Each of these acts may be repeated. */

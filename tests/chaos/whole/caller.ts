@@ -30,6 +30,8 @@ export interface Call {
   status: number | undefined
   requestId: string | undefined
   isReplay: boolean
+  /** It was told when to come back. */
+  hasRetryAfter: boolean
   body: string
   /** How many tokens had come by when. */
   received: { at: number; tokens: number }[]
@@ -56,6 +58,7 @@ export async function send(
     status: undefined,
     requestId: undefined,
     isReplay: false,
+    hasRetryAfter: false,
     body: '',
     received: [],
     isWhole: false,
@@ -76,6 +79,7 @@ export async function send(
     call.status = response.status
     call.requestId = response.headers.get('x-request-id') ?? undefined
     call.isReplay = response.headers.get('idempotent-replayed') !== null
+    call.hasRetryAfter = response.headers.has('retry-after')
     const decoder = new TextDecoder()
     for await (const chunk of response.body ?? []) {
       call.body += decoder.decode(chunk, { stream: true })

@@ -127,7 +127,7 @@ function callOf(name: string, longOf: number, random: Random): CallPlan {
       events,
       each,
       paceMs: isLong ? 80 : 5 + random(40),
-      behaviour: random(3) === 0 ? pick(BEHAVIOURS, random) : 'whole',
+      behaviour: random(3) === 0 ? pick(BEHAVIOURS, random) : 'good',
     },
     leavesAfter: random(4) === 0 ? 1 + random(events * 150) : undefined,
     idempotent,

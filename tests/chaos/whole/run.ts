@@ -2,8 +2,9 @@ import { childrenOf, signalAll } from '#tests/support/processes.ts'
 import { until } from '#tests/support/upstreams/upstream.ts'
 import { act } from './acts.ts'
 import { type Call, type CallPlan, send } from './caller.ts'
-import { CAPPED, type Fault, PAYERS, planOf, type Step } from './plan.ts'
+import { CAPPED, type Fault, MODELS, PAYERS, planOf, type Step } from './plan.ts'
 import { LATE_TIMES, type Story } from './story.ts'
+import { isConversation, SURFACES } from './wire.ts'
 import { openPayers, type World } from './world.ts'
 import { findWrong } from './wrong.ts'
 
@@ -31,12 +32,14 @@ export async function runSeed(
     calls: [],
     disturbances: [],
     given: PAYERS.map(({ creditNano }) => creditNano),
+    probes: [],
     taken: PAYERS.map(() => 0n),
     refunds: new Map(),
     revoked: new Map(),
     suspended: [],
     limits: { requests: 8, concurrent: 2 },
     lateMs: 0,
+    lates: [],
     trace: [],
   }
   const stopWatch = watchLateness(story)
@@ -54,7 +57,7 @@ export async function runSeed(
   }
   await Promise.all(running)
   stopWatch()
-  await world.whole()
+  await world.restored()
   const look = async () => {
     await world.fleet.buryDead()
     return findWrong(world, story, isPatient)
@@ -65,6 +68,8 @@ export async function runSeed(
   }
   await until(isRight, isPatient ? ADOPTED_MS : 20_000).catch(() => undefined)
   const wrong = await look()
+  const isOffered = await world.offerAll(payers[0]?.keys[0].key ?? '')
+  if (!isOffered) wrong.push('the file that was applied last does not hold')
   wrong.push(...(await probe(world, story)))
   const report = await world.fleet.audit()
   for (const { name, count, informational, first } of report.checks) {
@@ -76,13 +81,16 @@ export async function runSeed(
 function watchLateness(story: Story): () => void {
   let last = performance.now()
   const timer = setInterval(() => {
-    story.lateMs = Math.max(story.lateMs, performance.now() - last - LOOK_MS)
-    last = performance.now()
+    const [from, to] = [last + LOOK_MS, performance.now()]
+    story.lateMs = Math.max(story.lateMs, to - from)
+    if (to > from) story.lates.push({ from, to })
+    last = to
   }, LOOK_MS)
   return () => clearInterval(timer)
 }
 
-function isFault(step: Step): step is Fault {
+/** Whether it breaks something. */
+export function isFault(step: Step): step is Fault {
   return 'gateway' in step
 }
 
@@ -136,28 +144,30 @@ const OLD_MS = 6_000
 /** Until some stream is old; not for ever, since there may be none. */
 async function waitForOld({ upstream }: World, { lateMs }: Story): Promise<void> {
   const oldMs = OLD_MS + LATE_TIMES * lateMs
-  const until = performance.now() + 2 * oldMs
+  const givesUpAt = performance.now() + 2 * oldMs
   const isOld = () =>
     [...upstream.attempts.values()]
       .flat()
       .some(each => each.sent > 0 && !Number.isFinite(each.endedAt) && each.at < performance.now() - oldMs)
-  while (performance.now() < until && !isOld()) await Bun.sleep(50)
+  while (performance.now() < givesUpAt && !isOld()) await Bun.sleep(50)
 }
 
 async function fault(world: World, story: Story, { do: what, gateway: index, isLate }: Fault): Promise<void> {
   const { fleet, redis } = world
   if (isLate) await waitForOld(world, story)
-  const disturb = (gateway?: object) => story.disturbances.push({ what, at: performance.now(), gateway })
+  const disturb = (gateway?: object, at = performance.now()) => story.disturbances.push({ what, at, gateway })
   switch (what) {
     case 'kill':
     case 'stop': {
-      disturb(fleet.gateways[index])
-      await world.end(index, what === 'kill' ? 'SIGKILL' : 'SIGTERM')
+      const { gateway, at } = await world.end(index, what === 'kill' ? 'SIGKILL' : 'SIGTERM')
+      disturb(gateway, at)
       return
     }
     case 'kill-worker': {
+      await world.restored()
       const gateway = fleet.gateways[index]
       const workers = gateway === undefined ? [] : childrenOf(gateway.pid)
+      if (workers.length === 0) return
       disturb(gateway)
       signalAll(workers.slice(0, 1), 'SIGKILL')
       return
@@ -198,8 +208,11 @@ const LEASE_OVER_MS = 45_000
 const COME_BACK_MS = 1_500
 const PLACES = 3
 
-/** Each payer, given so many places, can use all of them at once: none is taken by what has ended. */
-async function probe(world: World, { payers, seed }: Story): Promise<string[]> {
+/**
+ * Each payer, given so many places, can use all of them at once: none is taken by what has ended. Together they ask for
+ * every model, and on every surface.
+ */
+async function probe(world: World, { payers, seed, probes }: Story): Promise<string[]> {
   const wrong = await Promise.all(
     payers.map(async ({ accountId, keys }, payer) => {
       const path = `/api/admin/accounts/${accountId}`
@@ -216,10 +229,12 @@ async function probe(world: World, { payers, seed }: Story): Promise<string[]> {
         if (tries > 0) await Bun.sleep(COME_BACK_MS)
         tries += 1
         const asked = Array.from({ length: PLACES }, async (_, place) => {
-          const plan = probeOf(`probe-${seed}-${payer}-${tries}-${place}`, payer)
+          const plan = probeOf(`probe-${seed}-${payer}-${tries}-${place}`, payer, payer * PLACES + place)
           return send(await world.someGateway(), keys[payer === CAPPED ? 1 : 0].key, plan, false)
         })
-        const refused = (await Promise.all(asked)).filter(({ isWhole }) => !isWhole)
+        const answered = await Promise.all(asked)
+        probes.push(...answered)
+        const refused = answered.filter(({ isWhole }) => !isWhole)
         // The key without a cap may be the one that was revoked.
         found = refused.filter(({ status }) => status !== 401).map(told)
         return found.length === 0
@@ -231,8 +246,11 @@ async function probe(world: World, { payers, seed }: Story): Promise<string[]> {
   return wrong.flat()
 }
 
-function probeOf(name: string, payer: number): CallPlan {
-  const script = { events: 5, each: 5, paceMs: 60, behaviour: 'whole' } as const
+function probeOf(name: string, payer: number, index: number): CallPlan {
+  const surface = SURFACES[index % SURFACES.length] ?? 'chat'
+  const model = MODELS[index % MODELS.length] ?? 'chat'
+  const streamed = isConversation(surface)
+  const script = { events: 5, each: 5, paceMs: streamed ? 60 : 300, behaviour: 'good' } as const
   const more = { most: 100, leavesAfter: undefined, idempotent: false, twice: false }
-  return { name, payer, key: 0, surface: 'chat', model: 'chat', streamed: true, script, ...more }
+  return { name, payer, key: 0, surface, model, streamed, script, ...more }
 }

@@ -19,6 +19,8 @@ export interface Story {
   payers: TwoKeyed[]
   beganAt: number
   calls: Call[]
+  /** Those in the end, when all is well again. */
+  probes: Call[]
   disturbances: Disturbance[]
   /** What each payer was given less what was taken, but for requests. */
   given: bigint[]
@@ -33,6 +35,8 @@ export interface Story {
   limits: { requests: number; concurrent: number }
   /** By how much a timer of ours was late at most: so busy is the machine. */
   lateMs: number
+  /** Each time that one was: from when it was due until when it came. */
+  lates: { from: number; to: number }[]
   /** What was done and what came of it, to be read. */
   trace: string[]
 }

@@ -3,7 +3,7 @@ import { isConversation, PROMPT_TOKENS, type Surface, textOf, WIRES, type Wire }
 
 /** What an upstream does when it is asked first; asked again for the same answer it gives a whole one. */
 export const BEHAVIOURS = [
-  'whole',
+  'good',
   'nousage',
   /** After half of its events: its connection breaks, it falls silent, it says that it has failed. */
   'break',
@@ -16,6 +16,11 @@ export const BEHAVIOURS = [
   'mute',
 ] as const
 export type Behaviour = (typeof BEHAVIOURS)[number]
+
+/** Whether its answers come to their end. */
+export function isGood(behaviour: string): boolean {
+  return behaviour === 'good' || behaviour === 'nousage'
+}
 
 /** What a caller has its upstream say. */
 export interface Script {
@@ -43,7 +48,7 @@ export class Attempt {
 
   /** Whether it comes to its end, if nobody leaves before. */
   get isGood(): boolean {
-    return this.does === 'whole' || this.does === 'nousage'
+    return isGood(this.does)
   }
 
   /** Whether the answer tells its usage. */
@@ -58,7 +63,7 @@ export class Attempt {
 }
 
 /** The vendor of the simulation: it speaks all four formats and knows what it has sent for whom. */
-export interface WholeUpstream {
+export interface Vendor {
   url: string
   /** By the name of the call. */
   attempts: ReadonlyMap<string, readonly Attempt[]>
@@ -71,15 +76,15 @@ export function promptOf(name: string, { events, each, paceMs, behaviour }: Scri
   return `[${name} ${events} ${each} ${paceMs} ${behaviour}]`
 }
 
-export function wholeUpstream(): WholeUpstream {
+export function openVendor(): Vendor {
   const attempts = new Map<string, Attempt[]>()
   const counter = { events: 0 }
   const upstream = scriptedUpstream(async ({ path, body }, signal) => {
     const text = new TextDecoder().decode(body)
-    const [, name = '', events, each, paceMs, behaviour = 'whole'] =
+    const [, name = '', events, each, paceMs, behaviour = 'good'] =
       /\[([\w-]+) (\d+) (\d+) (\d+) (\w+)\]/.exec(text) ?? []
     const known = attempts.get(name) ?? []
-    const attempt = new Attempt(known.length === 0 || behaviour === 'nousage' ? behaviour : 'whole')
+    const attempt = new Attempt(known.length === 0 || behaviour === 'nousage' ? behaviour : 'good')
     attempts.set(name, [...known, attempt])
     signal.addEventListener('abort', () => attempt.end())
     if (attempt.does === 'mute') await left(signal)
@@ -105,7 +110,7 @@ export function wholeUpstream(): WholeUpstream {
     const said = { text: textOf(total), usage: attempt.isReported ? total : undefined, isCut: total < all }
     const pieces = piecesOf(attempt, { ...script, total }, signal, counter)
     const isStreamed = /"stream":\s*true/.test(text) || path.includes('stream')
-    return (isStreamed ? flowing : whole)(WIRES[surface], said, pieces, attempt, signal)
+    return (isStreamed ? flowing : atOnce)(WIRES[surface], said, pieces, attempt, signal)
   })
   return { url: upstream.url, attempts, events: () => counter.events, stop: upstream.stop }
 }
@@ -135,7 +140,7 @@ async function* piecesOf(
   }
 }
 
-async function whole(
+async function atOnce(
   wire: Wire,
   { text, usage, isCut }: Said,
   pieces: AsyncGenerator<number>,

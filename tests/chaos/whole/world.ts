@@ -3,28 +3,34 @@ import { openPayer, type Payer } from '#tests/support/gateway/payer.ts'
 import type { ServerProcess } from '#tests/support/gateway/serve-process.ts'
 import { childrenOf, signalAll } from '#tests/support/processes.ts'
 import { type RedisServer, startRedisServer } from '#tests/support/stores/redis.ts'
+import { until } from '#tests/support/upstreams/upstream.ts'
 import { keyStore } from '@/accounts/key-store.ts'
 import { createUser } from '@/console/sign-in/links.ts'
 import { createPasswords } from '@/console/sign-in/passwords.ts'
 import { MODELS, PAYERS, type Shape } from './plan.ts'
-import { type WholeUpstream, wholeUpstream } from './upstream.ts'
+import { openVendor, type Vendor } from './upstream.ts'
 
 /** Gateways of one shape with all that is around them; one seed after the other uses it, with payers of its own. */
 export interface World {
   shape: Shape
   fleet: Fleet
-  upstream: WholeUpstream
+  upstream: Vendor
   redis: RedisServer | undefined
-  /** Price lists in the order in which they were applied; each may hold from its time on, by performance.now(). */
-  lists: { list: number; from: number }[]
+  /** What was applied, in that order; each may hold from its time on, by performance.now(). */
+  applied: { list: number; off: string | undefined; from: number }[]
   /** Asks the console of some gateway as its administrator would, again until there is an answer. */
   administer(method: string, path: string, body?: object): Promise<{ status: number; text: string }>
   /** Applies the file again with other prices, and without one of the models. */
   applyFile(list: number, off: string | undefined): Promise<void>
+  /** Applies it with every model and the last prices, and says whether a caller with this key finds that it holds everywhere. */
+  offerAll(key: string): Promise<boolean>
   /** What had to be ended and replaced is back. */
-  whole(): Promise<void>
-  /** Ends a gateway, workers included, and has another in its place. */
-  end(index: number, signal: 'SIGKILL' | 'SIGTERM'): Promise<ServerProcess | undefined>
+  restored(): Promise<void>
+  /** Ends a gateway, workers included, and has another in its place. Tells which one it was, and when. */
+  end(
+    index: number,
+    signal: 'SIGKILL' | 'SIGTERM',
+  ): Promise<{ gateway: ServerProcess | undefined; at: number }>
   /** Some gateway that runs. */
   someGateway(): Promise<ServerProcess>
   close(): Promise<void>
@@ -35,12 +41,18 @@ export interface TwoKeyed extends Payer {
   keys: [{ id: number; key: string }, { id: number; key: string }]
 }
 
+/** A file is applied again if it does not hold within this: Postgres may have been away. */
+const OFFERED_MS = 10_000
+const OFFERS = 5
+/** Of two workers that share a port, each answers some of so many. */
+const ASKED_OF_EACH = 6
+
 export async function openWorld(shape: Shape): Promise<World> {
-  const upstream = wholeUpstream()
+  const upstream = openVendor()
   const redis = shape.hasRedis ? await startRedisServer() : undefined
   const fleet = await startFleet({
     gateways: shape.gateways,
-    config: configOf(upstream.url, 0, undefined),
+    config: configOf(upstream.url, { list: 0, off: undefined, mark: 'first' }),
     env: {
       WORKERS: `${shape.workers}`,
       ...(redis && { REDIS_URL: redis.url }),
@@ -60,7 +72,7 @@ export async function openWorld(shape: Shape): Promise<World> {
     fleet,
     upstream,
     redis,
-    lists: [{ list: 0, from: 0 }],
+    applied: [{ list: 0, off: undefined, from: 0 }],
     async administer(method, path, body) {
       for (;;) {
         const { consoleUrl } = await world.someGateway()
@@ -81,24 +93,49 @@ export async function openWorld(shape: Shape): Promise<World> {
       }
     },
     async applyFile(list, off) {
-      world.lists.push({ list, from: performance.now() })
+      const from = performance.now()
+      world.applied.push({ list, off, from })
       for (const { dataDir } of fleet.gateways) {
-        await Bun.write(`${dataDir}/tollgate.yaml`, configOf(upstream.url, list, off))
+        await Bun.write(`${dataDir}/tollgate.yaml`, configOf(upstream.url, { list, off, mark: `at-${from}` }))
       }
       for (const gateway of fleet.running()) gateway.kill('SIGHUP')
     },
-    async whole() {
+    async offerAll(key) {
+      const { list = 0 } = world.applied.at(-1) ?? {}
+      for (let tries = 0; tries < OFFERS; tries += 1) {
+        await world.applyFile(list, undefined)
+        const { from = 0 } = world.applied.at(-1) ?? {}
+        const isOffered = async () => {
+          await Bun.sleep(100)
+          const asked = fleet.gateways.flatMap(({ apiUrl }) =>
+            Array.from({ length: ASKED_OF_EACH * shape.workers }, () => modelsOf(apiUrl, key)),
+          )
+          return (await Promise.all(asked)).every(text => text.includes(`"at-${from}"`))
+        }
+        const isHeld = await until(isOffered, OFFERED_MS).then(
+          () => true,
+          () => false,
+        )
+        if (!isHeld) continue
+        // From now on nothing older holds.
+        world.applied = world.applied.slice(-1)
+        return true
+      }
+      return false
+    },
+    async restored() {
       await Promise.all(replaced.values())
     },
     async end(index, signal) {
-      await replaced.get(index)
+      for (let known: unknown; known !== replaced.get(index); await known) known = replaced.get(index)
       const gateway = fleet.gateways[index]
       const workers = gateway === undefined ? [] : childrenOf(gateway.pid)
+      const at = performance.now()
       const { dead, replaced: again } = fleet.kill(index, signal)
       if (signal === 'SIGKILL') signalAll(workers, signal)
       replaced.set(index, again)
       await dead
-      return gateway
+      return { gateway, at }
     },
     async someGateway() {
       while (fleet.running().length === 0) await Bun.sleep(50)
@@ -132,6 +169,16 @@ export async function openPayers({ fleet: { database }, administer }: World): Pr
   )
 }
 
+/** What a gateway, or one of its workers, offers; nothing if it does not answer. */
+async function modelsOf(apiUrl: string, key: string): Promise<string> {
+  const headers = { authorization: `Bearer ${key}` }
+  try {
+    return await (await fetch(`${apiUrl}/v1/models`, { headers, keepalive: false })).text()
+  } catch {
+    return ''
+  }
+}
+
 const FORMATS = {
   chat: 'openai-chat-completions',
   responses: 'openai-responses',
@@ -144,14 +191,21 @@ export function ratesOf(list: number): { input: number; output: number; picture:
   return { input: 1_000 * (1 + list), output: 2_000 * (1 + list), picture: 100_000 * (1 + list) }
 }
 
-/** Of each format a channel, and two of Chat Completions: one of them is the other way for every model. */
-function configOf(url: string, list: number, off: string | undefined): string {
+/**
+ * Of each format a channel, and two of Chat Completions: one of them is the other way for every model.
+ *
+ * @param mark told to callers as the owner of a model, by which they know which file holds
+ */
+function configOf(
+  url: string,
+  { list, off, mark }: { list: number; off: string | undefined; mark: string },
+): string {
   const rates = ratesOf(list)
   const timeouts = '{ connect_ms: 5000, first_byte_ms: 2500, idle_ms: 2000 }'
   const channel = (name: string, format: string, priority: number) =>
     `  - { name: ${name}, format: ${format}, base_url: "${url}", api_keys: ["secret-of-${name}"], allow_private: true, priority: ${priority}, timeouts: ${timeouts} }`
   const model = (id: string, channels: readonly string[], prices: string) =>
-    `  - { id: ${id}, channels: [${channels.map(name => `{ channel: ${name}, model: m }`).join(', ')}], prices: ${prices}${id === off ? ', enabled_by_default: false' : ''} }`
+    `  - { id: ${id}, owned_by: ${mark}, channels: [${channels.map(name => `{ channel: ${name}, model: m }`).join(', ')}], prices: ${prices}${id === off ? ', enabled_by_default: false' : ''} }`
   const ample = '{ requests_per_minute: 100000, tokens_per_minute: 1000000000, concurrent_requests: 1000 }'
   return `channels:
 ${Object.entries(FORMATS)
