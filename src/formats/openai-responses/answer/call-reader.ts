@@ -2,7 +2,7 @@ import { callInput, callKind, callName, linkOf } from '@/formats/openai-response
 import type { Emit } from '@/generation/event.ts'
 import { asString, type JsonObject, type JsonValue } from '@/json/json.ts'
 import type { ItemReader, StreamSource } from './item-reader.ts'
-import { restOf, type ToldText } from './told-text.ts'
+import { type ToldText, untold } from './told-text.ts'
 
 /** A call that the client runs. Calls whose input is an object of their own kind are told whole, at their end. */
 export class CallReader implements ItemReader {
@@ -99,7 +99,7 @@ export class CallReader implements ItemReader {
   }
 
   #fill(block: number, whole: string, emit: Emit): void {
-    const text = restOf(whole, this.#told)
+    const text = untold(whole, this.#told)
     if (this.ended || text === '') return
     this.#told.length += text.length
     emit({ type: 'tool-input-delta', block, text })

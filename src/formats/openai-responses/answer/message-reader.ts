@@ -5,7 +5,7 @@ import type { Emit } from '@/generation/event.ts'
 import type { OpaquePart } from '@/generation/part.ts'
 import { asArray, asNumber, asObject, asString, type JsonObject, type JsonValue } from '@/json/json.ts'
 import type { ItemReader, StreamSource } from './item-reader.ts'
-import { restOf, type ToldText } from './told-text.ts'
+import { type ToldText, untold } from './told-text.ts'
 
 interface OpenText extends ToldText {
   block: number
@@ -181,7 +181,7 @@ export class MessageReader implements ItemReader {
   }
 
   #fill(part: OpenText | undefined, whole: string | undefined, emit: Emit): void {
-    if (part !== undefined && whole !== undefined) this.#say(part, restOf(whole, part), emit)
+    if (part !== undefined && whole !== undefined) this.#say(part, untold(whole, part), emit)
   }
 
   #cite(part: OpenText, annotation: JsonValue | undefined, emit: Emit): void {

@@ -7,7 +7,7 @@ import {
 import type { Emit } from '@/generation/event.ts'
 import { asNumber, asString, type JsonObject } from '@/json/json.ts'
 import type { ItemReader, StreamSource } from './item-reader.ts'
-import { restOf, type ToldText } from './told-text.ts'
+import { type ToldText, untold } from './told-text.ts'
 
 /**
  * Reasoning: one block, begun with its first text or, where nothing is shown, with its end. Of an item with raw text and
@@ -117,7 +117,7 @@ export class ReasoningReader implements ItemReader {
   #fill(field: ReasoningField, index: number, whole: string | undefined, emit: Emit): void {
     const told = this.#told.get(index)
     if (whole === undefined) return
-    const rest = told === undefined ? whole : restOf(whole, told)
+    const rest = told === undefined ? whole : untold(whole, told)
     if (told !== undefined && rest === '') return
     const block = this.#turnTo(field, index, emit)
     if (block !== undefined) this.#write(field, index, rest, emit)

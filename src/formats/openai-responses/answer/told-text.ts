@@ -7,7 +7,7 @@ export interface ToldText {
 }
 
 /** What of a whole text its deltas did not say, as far as their lengths tell. */
-export function restOf(whole: string, { length, unreadBytes }: ToldText): string {
+export function untold(whole: string, { length, unreadBytes }: ToldText): string {
   const rest = whole.slice(length)
   if (unreadBytes === 0 || rest === '') return rest
   const bytes = Buffer.byteLength(JSON.stringify(rest)) - 2
