@@ -1,6 +1,7 @@
 import { parseArgs } from 'node:util'
 import { type Fleet, startFleet } from '#tests/support/gateway/fleet.ts'
 import type { Payer } from '#tests/support/gateway/payer.ts'
+import { insist } from '#tests/support/insist.ts'
 import { childrenOf } from '#tests/support/processes.ts'
 import { type PacedUpstream, pacedUpstream } from '#tests/support/upstreams/paced-upstream.ts'
 import { until } from '#tests/support/upstreams/upstream.ts'
@@ -155,18 +156,6 @@ async function send(fleet: Fleet, key: string, { name, requestIds, answers }: Er
       // The gateway is gone.
     }
     await Bun.sleep(200 + Math.random() * 300)
-  }
-}
-
-/** Postgres may be away. Each of these acts may be repeated. */
-async function insist<Result>(act: () => Promise<Result>): Promise<Result> {
-  for (let tries = 0; ; tries += 1) {
-    try {
-      return await act()
-    } catch (error) {
-      if (tries === 1_000) throw error
-      await Bun.sleep(50)
-    }
   }
 }
 

@@ -1,3 +1,4 @@
+import { insist } from '#tests/support/insist.ts'
 import { hashCode, mintCode } from '@/ledger/redeem-code.ts'
 import { createCodes, ledgerStore, postEntry } from '@/ledger/store.ts'
 import type { Act, Change, Move, Refund } from './plan.ts'
@@ -102,16 +103,4 @@ async function change({ administer }: World, story: Story, step: Change): Promis
 function done({ do: what }: { do: string }, { status, text }: { status: number; text: string }): string {
   if (status !== 200) throw new Error(`${what}: ${status} ${text}`)
   return 'done'
-}
-
-/** Postgres may be away. Each of these acts may be repeated. */
-async function insist<Result>(act: () => Promise<Result>): Promise<Result> {
-  for (let tries = 0; ; tries += 1) {
-    try {
-      return await act()
-    } catch (error) {
-      if (tries === 1_000) throw error
-      await Bun.sleep(50)
-    }
-  }
 }

@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { insist } from '#tests/support/insist.ts'
 import { childrenOf, signalAll } from '#tests/support/processes.ts'
 import { SECRET } from '#tests/support/secret.ts'
 import type { SpendCap } from '@/accounts/account.ts'
@@ -89,7 +90,7 @@ export async function startFleet(options: FleetOptions): Promise<Fleet> {
       gateway.kill(signal)
       const replace = async () => {
         await gateway.exited
-        gateways[index] = await insist(() => spawn({ dataDir: gateway.dataDir }))
+        gateways[index] = await insist(() => spawn({ dataDir: gateway.dataDir }), { tries: 20, pauseMs: 500 })
       }
       return { dead: gateway.exited, replaced: replace() }
     },
@@ -125,17 +126,6 @@ export async function startFleet(options: FleetOptions): Promise<Fleet> {
       await postgres.stop()
       rmSync(directory, { recursive: true, force: true })
     },
-  }
-}
-
-/** Postgres may be away at the first tries. */
-async function insist<Result>(act: () => Promise<Result>, tries = 20): Promise<Result> {
-  try {
-    return await act()
-  } catch (error) {
-    if (tries === 0) throw error
-    await Bun.sleep(500)
-    return insist(act, tries - 1)
   }
 }
 
