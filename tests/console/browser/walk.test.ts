@@ -236,7 +236,7 @@ describe.skipIf(!HAS_BROWSER)('from the printed link to a paid answer, in a brow
     const [account] = await stage.database.sql`select id from account where email = ${CUSTOMER.email}`
     expect(await whose.getAttribute('href')).toBe(`/admin/accounts/${account?.['id']}`)
     await page.getByRole('dialog', { name: 'Receipt' }).getByRole('link', { name: 'acme/echo' }).click()
-    await page.getByRole('heading', { name: 'acme/echo' }).waitFor()
+    await page.getByRole('heading', { name: 'acme/echo', level: 1 }).waitFor()
     await page.goBack()
     await page.getByRole('button', { name: 'Refund' }).click()
     const dialog = page.getByRole('dialog', { name: 'Refund this request' })
