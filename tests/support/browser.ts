@@ -12,8 +12,8 @@ if (!HAS_BROWSER) {
 }
 
 /** On a machine that does other work as well. */
-export const BROWSER_TIMEOUT_MS = 180_000
-const STEP_TIMEOUT_MS = 20_000
+export const BROWSER_TIMEOUT_MS = 280_000
+const STEP_TIMEOUT_MS = 60_000
 
 export async function launchBrowser(): Promise<Browser> {
   return chromium.launch({

@@ -65,7 +65,7 @@ describe.skipIf(!HAS_BROWSER)('usage and requests between two dates', () => {
       expect(lines[1]).toStartWith('2026-10-10T00:00:00+05:30,')
       expect(lines.at(-1)).toEndWith('0.000001000,USD')
       await page.getByText('7 days', { exact: true }).click()
-      expect(new URL(page.url()).search).toBe('')
+      await page.waitForURL(({ search }) => search === '')
       await page.goto('/requests')
       await page.getByLabel('Time').selectOption('Dates')
       await page.getByLabel('First day').fill('2026-10-10')

@@ -64,7 +64,7 @@ async function faultsOf(page: Page, place: Place): Promise<string[]> {
 }
 
 /** How long is waited for what comes at once on a machine that has nothing else to do. */
-const PATIENCE_MS = 20_000
+const PATIENCE_MS = 60_000
 
 /**
  * Presses until nothing says that it failed, nor waits, as whatever asks does either until it has its answer. False: it
@@ -77,7 +77,7 @@ async function tryAgain(within: Page | Locator, failures: Locator): Promise<bool
   while ((await unanswered.count()) > 0) {
     if (Date.now() > end) return false
     // The one that was seen may be gone or busy by now.
-    if ((await idle.count()) > 0) await idle.first().click({ timeout: 500 }).catch(noMatter)
+    if ((await idle.count()) > 0) await idle.first().click({ timeout: 2_000 }).catch(noMatter)
   }
   return true
 }

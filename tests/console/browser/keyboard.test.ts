@@ -118,7 +118,7 @@ describe.skipIf(!HAS_BROWSER)('by keyboard alone', () => {
     await tabTo(page, 'Message')
     await page.keyboard.press('Control+Enter')
     await page.getByTestId('answer').getByText('Say hello in five languages.').waitFor()
-    await stage.stored(200)
+    await stage.stored({ status: 200 })
     await go(page, 'Requests')
     await press(page, 'echo receipt')
     await page.getByRole('dialog', { name: 'Receipt' }).getByText('Complete').waitFor()
@@ -147,7 +147,7 @@ function focused(page: Page): Promise<string> {
 
 /** The browser moves it a moment after what it follows from. */
 async function focusComesTo(page: Page, name: string): Promise<void> {
-  const deadline = performance.now() + 10_000
+  const deadline = performance.now() + STOPS_MS
   for (;;) {
     const words = await focused(page)
     if (words === name) return
@@ -157,12 +157,14 @@ async function focusComesTo(page: Page, name: string): Promise<void> {
   }
 }
 
-/** More stops than any page has. */
+/** More stops than any page has, and time for what is to be pressed to come. */
 const STOPS = 150
+const STOPS_MS = 20_000
 
 async function tabTo(page: Page, name: string): Promise<void> {
   const seen: string[] = []
-  for (let stop = 0; stop < STOPS; stop++) {
+  const deadline = performance.now() + STOPS_MS
+  while (seen.length < STOPS || performance.now() < deadline) {
     const words = await focused(page)
     if (words === name) return
     seen.push(words)
@@ -192,7 +194,8 @@ async function go(page: Page, name: string): Promise<void> {
 
 /** One of several radio buttons: Tab goes to the group, the arrows within it. */
 async function choose(page: Page, name: string): Promise<void> {
-  for (let stop = 0; stop < STOPS; stop++) {
+  const deadline = performance.now() + STOPS_MS
+  for (let stop = 0; stop < STOPS || performance.now() < deadline; stop++) {
     const isRadio = await page.evaluate<boolean>("document.activeElement.type === 'radio'")
     if (isRadio && (await focused(page)) === name) return
     await page.keyboard.press(isRadio ? 'ArrowRight' : 'Tab')

@@ -20,8 +20,8 @@ export interface Stage {
   visitor(options?: Parameters<typeof openVisitor>[2]): Promise<Visitor>
   /** Calls the API host with a key, streamed, and reads all of the answer. */
   ask(key: string, model: string, text?: string): Promise<{ status: number; text: string; id: string }>
-  /** Waits until a request with this status is stored, a moment after its answer: a log that is read before is without it. */
-  stored(status: number): Promise<void>
+  /** Waits until such a request is stored, a moment after its answer: a log that is read before is without it. */
+  stored(request: { id: string } | { status: number }): Promise<void>
   close(): Promise<void>
 }
 
@@ -62,8 +62,10 @@ export async function openStage(): Promise<Stage> {
       const id = response.headers.get('x-request-id') ?? ''
       return { status: response.status, text: await response.text(), id }
     },
-    async stored(status) {
-      await until(async () => (await database.sql`select from exchange where status = ${status}`).length > 0)
+    async stored(request) {
+      const { sql } = database
+      const isThis = 'id' in request ? sql`id = ${request.id}` : sql`status = ${request.status}`
+      await until(async () => (await sql`select from exchange where ${isThis}`).length > 0)
     },
     async close() {
       await browser.close()
