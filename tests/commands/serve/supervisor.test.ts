@@ -30,7 +30,7 @@ const END = 'data: {"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}\n
 const BODY = '{"model":"m","stream":true,"messages":[{"role":"user","content":"hi"}]}'
 const PATH = '/v1/chat/completions'
 /** A start on a busy machine takes longer than anything else that is waited for. */
-const START_MS = 60_000
+const START_MS = 100_000
 
 let redis: TestRedis | undefined
 let upstream: ScriptedUpstream
@@ -57,7 +57,7 @@ models:
 /** Workers on the embedded Postgres, and a key for them. */
 async function start(env: Record<string, string> = {}): Promise<{ server: ServerProcess; key: string }> {
   const server = await spawnServer({
-    env: { REDIS_URL: redis?.url ?? '', WORKERS: '2', SHUTDOWN_GRACE_MS: '10000', ...env },
+    env: { REDIS_URL: redis?.url ?? '', WORKERS: '2', SHUTDOWN_GRACE_MS: '60000', ...env },
     config: configOf(upstream),
   })
   const { id } = tollgate(server, 'account', 'create', '--email', 'a@b.c', '--credit', '5')
@@ -168,7 +168,7 @@ test('SIGTERM lets the streams of every worker end, and then everything exits wi
   await until(() => clients.every(client => client.text().includes('[DONE]')))
   expect(await server.exited).toBe(0)
   await server.close()
-}, 120_000)
+}, 240_000)
 
 test('workers whose supervisor was killed end, and leave the data directory to the next', async () => {
   const { server } = await start()
@@ -177,7 +177,7 @@ test('workers whose supervisor was killed end, and leave the data directory to t
   await until(() => workers.every(pid => !isAlive(pid)))
   const second = await spawnServer({ dataDir: server.dataDir })
   await second.close()
-}, 120_000)
+}, 240_000)
 
 function isAlive(pid: number): boolean {
   try {
@@ -225,7 +225,7 @@ test('a worker that dies while the others still start is followed by another', a
   await reading
   rmSync(dataDir, { recursive: true })
   await db.close()
-}, 120_000)
+}, 240_000)
 
 /**
  * Two workers of which one has a stream open and the other has not begun its start, nor does before it is sent SIGCONT.
