@@ -51,7 +51,7 @@ export class EventSplitter {
   #endOfTail(bytes: Buffer): number {
     const tail = this.rest()
     const last = tail.length - 1
-    if (tail[last] === LF) return new Borders(bytes, 0).next()
+    if (tail[last] === LF) return new Borders(bytes).next()
     if (tail[last] !== CR) return new Borders(bytes, -1).next()
     const lineStart = bytes[0] === LF ? 1 : 0
     return endsEmptyLine(tail, last, 0) ? lineStart : new Borders(bytes, lineStart).next()
@@ -93,31 +93,13 @@ export function endsEvent(bytes: Uint8Array): boolean {
 /** Visits the events of a run one by one, each as a view. */
 export function eachEvent(run: Buffer, visit: (event: Buffer) => void): void {
   let start = 0
-  const borders = new Borders(run, 0)
+  const borders = new Borders(run)
   while (start < run.length) {
     const border = borders.next()
     const end = border < 0 ? run.length : border // a CR at the very end is one, too
     visit(run.subarray(start, end))
     start = end
   }
-}
-
-/** A run without the events that `keep` refuses: the longest runs that are left, and the run itself if all stay. */
-export function keepEvents(run: Buffer, keep: (event: Buffer) => boolean): Buffer[] {
-  const runs: Buffer[] = []
-  let from = 0 // where the run of kept events begins
-  let start = 0
-  eachEvent(run, event => {
-    const end = start + event.length
-    if (!keep(event)) {
-      if (start > from) runs.push(run.subarray(from, start))
-      from = end
-    }
-    start = end
-  })
-  if (from === 0) return [run]
-  if (start > from) runs.push(run.subarray(from, start))
-  return runs
 }
 
 const LF = 0x0a
@@ -135,16 +117,16 @@ function toBuffer(chunk: Uint8Array): Buffer {
     : Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength)
 }
 
-/** The borders in some bytes, one after another. */
-class Borders {
-  readonly #bytes: Buffer
+/** The ends of the events in some bytes, one after another. */
+export class Borders {
+  readonly #bytes: Uint8Array
   /** Where the line being read begins; -1 when it began before these bytes. */
   #lineStart: number
   /** The next of each line end, so that neither is searched for twice. */
   #lf: number
   #cr: number
 
-  constructor(bytes: Buffer, lineStart: number) {
+  constructor(bytes: Uint8Array, lineStart = 0) {
     this.#bytes = bytes
     this.#lineStart = lineStart
     this.#lf = bytes.indexOf(LF)

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { least, msOf } from '#tests/support/least.ts'
 import { GatewayError } from '@/errors/gateway-error.ts'
-import { EventSplitter, eachEvent, endsEvent, keepEvents } from '@/sse/splitter.ts'
+import { EventSplitter, eachEvent, endsEvent } from '@/sse/splitter.ts'
 
 const MANY = 1 << 24
 
@@ -164,21 +164,6 @@ test('an event longer than the bound ends in an upstream error, a long run of sh
   )
 })
 
-describe('dropping events', () => {
-  const run = Buffer.from('data: 1\n\nusage\n\ndata: 2\n\ndata: 3\n\nusage\n\n')
-  const without = (word: string) => keepEvents(run, event => !event.includes(word)).map(String)
-
-  test('leaves the longest runs', () => {
-    expect(without('usage')).toEqual(['data: 1\n\n', 'data: 2\n\ndata: 3\n\n'])
-    expect(without('data: 1')).toEqual(['usage\n\ndata: 2\n\ndata: 3\n\nusage\n\n'])
-    expect(without('\n')).toEqual([])
-  })
-
-  test('of nothing gives the run itself', () => {
-    expect(keepEvents(run, () => true)[0]).toBe(run)
-  })
-})
-
 describe('whatever the bytes and the cuts', () => {
   const bytes = fc.string({
     unit: fc.constantFrom('\n', '\n', '\r', '\r\n', 'x', ': c', 'data: é'),
@@ -202,20 +187,6 @@ describe('whatever the bytes and the cuts', () => {
         else expect(expected.events.slice(0, events.length)).toEqual(events)
       }),
       { numRuns: 2000 },
-    )
-  })
-
-  test('what is kept, in order, is all that was not dropped', () => {
-    fc.assert(
-      fc.property(bytes, text => {
-        const run = Buffer.from(`${text}\n\n`)
-        const keep = (event: Buffer) => !event.includes('c')
-        const kept: Buffer[] = []
-        eachEvent(run, event => {
-          if (keep(event)) kept.push(event)
-        })
-        expect(Buffer.concat(keepEvents(run, keep)).equals(Buffer.concat(kept))).toBe(true)
-      }),
     )
   })
 })

@@ -6,10 +6,11 @@ import { PlainListener } from '@/formats/plain/listener.ts'
 import { type Ending, isPlainDelta, type PlainDelta, type StreamDecoder } from '@/formats/plain/plain-text.ts'
 import type { GenerationEvent } from '@/generation/event.ts'
 import { runMachine, type StreamMachine } from '@/generation/machine.ts'
+import { indexOfMark } from '@/json/mark.ts'
 import { hasOtherLines, onlyDataLines } from '@/sse/data-lines.ts'
 import type { SseEvent } from '@/sse/event.ts'
 import { createSseParser, readEvent } from '@/sse/parser.ts'
-import { EventSplitter, endsEvent, keepEvents, MAX_EVENT_BYTES } from '@/sse/splitter.ts'
+import { Borders, EventSplitter, endsEvent, MAX_EVENT_BYTES } from '@/sse/splitter.ts'
 import { isComplete } from './complete-event.ts'
 import { EventTrail } from './event-trail.ts'
 import type { EmitBytes, Pipeline } from './pipeline.ts'
@@ -93,17 +94,8 @@ export class PassthroughPipeline implements Pipeline {
 
   push(chunk: Uint8Array, emit: EmitBytes): void {
     this.#emit = emit
-    if (this.#splitter !== undefined || !endsEvent(chunk) || this.#hides(chunk)) return this.#split(chunk)
-    const unread = this.#unreadIn(chunk)
-    if (unread !== undefined) this.#skip(unread)
-    else if (this.#framer !== undefined) return this.#split(chunk)
-    else if (!this.#hears(chunk)) {
-      const text = usualText(chunk)
-      return text === undefined ? this.#split(chunk) : this.#lookThrough(chunk, text)
-    }
-    this.#trail?.follow(chunk)
-    if (this.#hidesUsage) blankNullUsage(chunk)
-    emit(chunk)
+    if (this.#splitter === undefined && endsEvent(chunk)) this.#onRun(chunk)
+    else this.#split(chunk)
   }
 
   end(emit: EmitBytes, broken?: boolean): void {
@@ -119,42 +111,40 @@ export class PassthroughPipeline implements Pipeline {
     this.#framer?.end(this.#onFramed)
   }
 
-  /** The general way, run by run. */
   #split(chunk: Uint8Array): void {
     const splitter = this.#splitter ?? new EventSplitter(MAX_EVENT_BYTES)
     splitter.push(chunk, this.#onRun)
     this.#splitter = splitter.isBetween ? undefined : splitter
   }
 
-  readonly #onRun = (run: Buffer): void => {
+  /** Looks at whole events, a stretch at a time, and hands on those that the caller gets in as few runs as there can be. */
+  readonly #onRun = (run: Uint8Array): void => {
     if (this.meter.error !== undefined) return
-    const unread = this.#unreadIn(run)
-    if (unread !== undefined) {
-      this.#skip(unread)
-      this.#pass(run)
-    } else if (this.#hears(run)) this.#pass(run)
-    else for (const kept of keepEvents(run, event => this.#keep(event))) this.#pass(kept)
+    let kept = 0 // where the run of kept events begins
+    for (let start = 0, end = 0; start < run.length; start = end) {
+      end = endOfStretch(run, start)
+      const stretch = viewOf(run, start, end)
+      if (!this.#skips(stretch)) kept = this.#lookThrough(run, kept, stretch, start)
+    }
+    if (kept === 0) this.#pass(run)
+    else if (kept < run.length) this.#pass(run.subarray(kept))
     this.#writeMissingEnd()
     this.#writeError()
   }
 
-  /**
-   * The same for a read of whole events of which some tell, as a stream's first and last reads are: it is decoded once,
-   * and hardly any event becomes a view of its own.
-   */
-  #lookThrough(read: Uint8Array, text: string): void {
-    if (this.meter.error !== undefined) return
-    let kept = 0 // where the run of kept events begins
-    for (let start = 0, end = 0; start < text.length; start = end) {
-      end = text[start] === '\n' ? start + 1 : text.indexOf('\n\n', start) + 2
-      if (this.#keep(read, start, end, text)) continue
-      if (start > kept) this.#pass(read.subarray(kept, start))
-      kept = end
+  /** Looks at each event of the stretch that begins there, and says where the run of kept events begins then. */
+  #lookThrough(run: Uint8Array, keptBefore: number, stretch: Uint8Array, offset: number): number {
+    let kept = keptBefore
+    const text = usualText(stretch)
+    const borders = new Borders(stretch)
+    for (let start = 0, end = 0; start < stretch.length; start = end) {
+      const border = borders.next()
+      end = border < 0 ? stretch.length : border // a CR at the very end is one, too
+      if (this.#keep(stretch, start, end, text)) continue
+      if (offset + start > kept) this.#pass(run.subarray(kept, offset + start))
+      kept = offset + end
     }
-    if (kept === 0) this.#pass(read)
-    else if (kept < read.length) this.#pass(read.subarray(kept))
-    this.#writeMissingEnd()
-    this.#writeError()
+    return kept
   }
 
   /** Whether these bytes have lines that the caller does not get. */
@@ -177,7 +167,15 @@ export class PassthroughPipeline implements Pipeline {
     return this.meter.finished && this.#decoder.missingEnd !== undefined
   }
 
-  /** Bytes of text in whole events that may pass without being looked at one by one; undefined: they may not. */
+  /** Whether these whole events are passed without being looked at one by one. */
+  #skips(events: Uint8Array): boolean {
+    const unread = this.#unreadIn(events)
+    if (unread === undefined) return this.#hears(events)
+    this.#count(unread)
+    return true
+  }
+
+  /** Bytes of text in whole events that may pass unread; undefined: they may not. */
   #unreadIn(run: Uint8Array): number | undefined {
     const { output, error } = this.meter
     const isPassed = output && error === undefined && !this.#chunksOnly && !this.#readsAll
@@ -188,7 +186,7 @@ export class PassthroughPipeline implements Pipeline {
   }
 
   /** Counts text that passes unread, and tells of it where a later event says the whole text again: that is no more of it. */
-  #skip(textBytes: number): void {
+  #count(textBytes: number): void {
     this.meter.addUnread(textBytes)
     this.#decoder.plain?.skipUnread?.(textBytes)
   }
@@ -199,7 +197,7 @@ export class PassthroughPipeline implements Pipeline {
     if (listener?.isOpen !== true || this.meter.error !== undefined) return false
     const bytes = listener.hear(run)
     if (bytes === undefined) return false
-    this.#skip(bytes)
+    this.#count(bytes)
     return true
   }
 
@@ -210,7 +208,7 @@ export class PassthroughPipeline implements Pipeline {
     const isRead = !this.meter.output || this.#readsAll || isTelling
     const unread = isRead ? undefined : this.#sample.count(bytes, start, end)
     if (unread !== undefined) {
-      this.#skip(unread)
+      this.#count(unread)
       return true
     }
     const listener = this.#listener
@@ -333,17 +331,27 @@ function missingLineEnds(rest: Buffer): Buffer {
   return Buffer.from(rest.at(-2) === CR ? '\r\n' : '\n')
 }
 
-/** A longer read goes the general way: what is told last in it would be looked for in all of it. */
-const MAX_LOOKED_THROUGH = 4096
+/**
+ * About so many bytes of a long read are looked at together: one event that has to be read shall not have hundreds read,
+ * nor what is told last be looked for in all of them.
+ */
+const STRETCH_BYTES = 4096
+
+/** The first end of an event that is so far behind `start`, or that of all. An empty line may end otherwise, too; two LF always are one. */
+function endOfStretch(run: Uint8Array, start: number): number {
+  if (run.length - start <= STRETCH_BYTES) return run.length
+  const mark = indexOfMark(run, EMPTY_LINE, start + STRETCH_BYTES)
+  return mark < 0 ? run.length : mark + EMPTY_LINE.length
+}
 
 /**
- * The text of a short read whose lines end in LF, where each byte is one UTF-16 unit, so that places in one are places in
- * the other. Undefined for any other read.
+ * The text of a stretch whose lines end in LF, where each byte is one UTF-16 unit, so that places in one are places in
+ * the other. Undefined for any other.
  */
-function usualText(read: Uint8Array): string | undefined {
-  if (read.length > MAX_LOOKED_THROUGH) return undefined
-  const text = utf8.decode(read)
-  return text.length === read.length && !text.includes('\r') ? text : undefined
+function usualText(stretch: Uint8Array): string | undefined {
+  if (stretch.length > 2 * STRETCH_BYTES) return undefined
+  const text = utf8.decode(stretch)
+  return text.length === stretch.length && !text.includes('\r') ? text : undefined
 }
 
 /** Some of the bytes, or all. */

@@ -244,6 +244,62 @@ test('a read that tells nothing is handed on without a copy', () => {
   expect(written[1]).toBe(read)
 })
 
+describe('a long read', () => {
+  const chunk = (more: string) => `data: {"choices":[{"index":0,"delta":{},"finish_reason":null}]${more}}\n\n`
+  const word = chunk('').replace('{}', '{"content":"word"}')
+  const usage = chunk(',"usage":{"prompt_tokens":7,"completion_tokens":1}').replace(
+    '"choices":[{',
+    '"choices":[],"was":[{',
+  )
+
+  test('is handed on as it is where the caller gets all of it', () => {
+    const read = new TextEncoder().encode(word.repeat(400) + usage)
+    const written: Uint8Array[] = []
+    const pipeline = pipelineOf('openai-chat-completions')
+    pipeline.push(read, bytes => written.push(bytes))
+    expect(written).toHaveLength(1)
+    expect(written[0]).toBe(read)
+    expect(pipeline.meter.usage?.inputUncached).toBe(7)
+  })
+
+  test('is cut only where an event is hidden', () => {
+    const written: string[] = []
+    const pipeline = pipelineOf('openai-chat-completions', undefined, true)
+    const parts = [usage, word.repeat(300), usage, word, usage, usage, word.repeat(200)]
+    pipeline.push(Buffer.from(parts.join('')), bytes => written.push(Buffer.from(bytes).toString()))
+    expect(written).toEqual(parts.filter(part => part !== usage))
+  })
+
+  test.each(FORMATS)('of %s comes to what its events one by one come to', format => {
+    const last = (chunks: Uint8Array[], hides: boolean) => {
+      const { passed, readings } = pass(format, chunks, false, hides)
+      return { passed, reading: readings.at(-1) }
+    }
+    for (let seed = 0; seed < 60; seed += 1) {
+      const random = randomOf(seed)
+      const events: Buffer[] = []
+      eachEvent(madeUpStream(format, random), event => {
+        const oddity =
+          random(20) === 0 ? Buffer.from(ODDITIES[random(ODDITIES.length)] ?? '') : Buffer.alloc(0)
+        const times = random(4) === 0 && format !== 'openai-responses' ? random(100) : 1
+        events.push(oddity, ...Array.from({ length: times }, () => event))
+      })
+      const stream = Buffer.concat(events)
+      const hides = random(2) === 0
+      const one = last([stream], hides)
+      const many = last(reads(stream, 1), hides)
+      expect({ seed, passed: one.passed }).toEqual({ seed, passed: many.passed })
+      const [estimate = 0, would = 0] = [one, many].map(({ reading }) => reading?.estimatedOutput)
+      expect({ seed, ...one.reading, estimatedOutput: 0 }).toEqual({
+        seed,
+        ...many.reading,
+        estimatedOutput: 0,
+      })
+      expect(estimate).toBeWithin(would * 0.9 - 3, would * 1.1 + 4)
+    }
+  })
+})
+
 test('a BOM is a part of the event that it stands in, but for one in front of the first', () => {
   const told = (before: string, at: number) => {
     const events = [
