@@ -5,8 +5,8 @@ const MIN_LENGTH = 12
 const MAX_KNOWN = 10_000
 
 const known = new Set<string>()
-/** All spellings by how they begin, the longest first: one may begin with another. */
-const byHead = new Map<string, string[]>()
+/** All spellings by how they begin. A vendor's keys may all begin alike. */
+const byHead = new Map<string, { spellings: Set<string>; longestFirst: number[] }>()
 /** Which pairs of letters any of them begins with, so that most places of a text need no look. */
 const starts = new Uint8Array(4096)
 
@@ -17,14 +17,7 @@ const starts = new Uint8Array(4096)
 export function noteSent(credential: string): void {
   if (credential.length < MIN_LENGTH || known.has(credential)) return
   known.add(credential)
-  for (const spelling of spellings(credential)) {
-    const others = byHead.get(headAt(spelling, 0)) ?? []
-    byHead.set(
-      headAt(spelling, 0),
-      [...others, spelling].sort((one, other) => other.length - one.length),
-    )
-    starts[startAt(spelling, 0)] = 1
-  }
+  for (const spelling of spellings(credential)) remember(spelling)
   for (const oldest of known) {
     if (known.size <= MAX_KNOWN) return
     known.delete(oldest)
@@ -32,10 +25,21 @@ export function noteSent(credential: string): void {
   }
 }
 
+function remember(spelling: string): void {
+  const { length } = spelling
+  const alike = byHead.get(headAt(spelling, 0)) ?? { spellings: new Set(), longestFirst: [] }
+  alike.spellings.add(spelling)
+  if (!alike.longestFirst.includes(length)) {
+    alike.longestFirst = [...alike.longestFirst, length].sort((one, other) => other - one)
+  }
+  byHead.set(headAt(spelling, 0), alike)
+  starts[startAt(spelling, 0)] = 1
+}
+
 function forget(spelling: string): void {
-  const rest = byHead.get(headAt(spelling, 0))?.filter(other => other !== spelling) ?? []
-  if (rest.length > 0) byHead.set(headAt(spelling, 0), rest)
-  else byHead.delete(headAt(spelling, 0))
+  const alike = byHead.get(headAt(spelling, 0))
+  alike?.spellings.delete(spelling)
+  if (alike?.spellings.size === 0) byHead.delete(headAt(spelling, 0))
 }
 
 /** The text with every credential that was sent replaced, however it is spelled. */
@@ -52,8 +56,14 @@ export function withoutSent(text: string, replacement: string): string {
   return from === 0 ? text : clean + text.slice(from)
 }
 
+/** The longest, where one begins with another. */
 function spellingAt(text: string, at: number): string | undefined {
-  return byHead.get(headAt(text, at))?.find(spelling => text.startsWith(spelling, at))
+  const alike = byHead.get(headAt(text, at))
+  for (const length of alike?.longestFirst ?? []) {
+    const piece = text.slice(at, at + length)
+    if (alike?.spellings.has(piece)) return piece
+  }
+  return undefined
 }
 
 function headAt(text: string, at: number): string {

@@ -60,6 +60,17 @@ test('as many as there can be are still looked for', () => {
   expect(withoutSent(`${keys[0]} ${keys[9_999]}`, '[key]')).toBe('[key] [key]')
 })
 
+test('many of one vendor, which all begin alike, are noted about as fast as many that do not', () => {
+  const work = (keyOf: (index: number) => string) => {
+    const before = process.cpuUsage()
+    for (let index = 0; index < 5_000; index += 1) noteSent(keyOf(index))
+    return process.cpuUsage(before).user
+  }
+  const behind = 'k'.repeat(60)
+  const unlike = work(index => `${index}-of-a-vendor-${behind}`)
+  expect(work(index => `of-one-vendor-${index}-${behind}`)).toBeLessThan(8 * unlike)
+})
+
 test('of more than that the oldest are forgotten, and no other that begins alike', () => {
   const [alone, first, second] = ['is the only one', 'begins alike, first', 'begins alike, second']
   for (const key of [alone, first, second]) noteSent(key)
