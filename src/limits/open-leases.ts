@@ -16,6 +16,7 @@ const NONE: Correction = () => []
 
 interface Owed {
   readonly plan: Plan
+  readonly correction: Correction
   /** When Redis has freed them by itself, as the clock's `elapsed` says it. */
   readonly untilMs: number
 }
@@ -27,7 +28,7 @@ export class OpenLeases {
   readonly #clock: Pick<Clock, 'elapsed'>
   /** By id; a place is emptied when it is given back, for the reason that clock/roll.ts has. So are the owed ones. */
   readonly #open = new Map<string, Place<LimitLease>>()
-  /** What is over but may still hold slots in Redis. */
+  /** What is over but may still hold slots in Redis, or stand there uncorrected. */
   readonly #owed = new Map<string, Place<Owed>>()
 
   constructor(local: LocalBuckets, shared: GuardedBuckets | undefined, clock: Pick<Clock, 'elapsed'>) {
@@ -59,13 +60,13 @@ export class OpenLeases {
   }
 
   /**
-   * Frees the slots of something that is over, and corrects its buckets in the same call. Slots that cannot be told of
-   * now are told of when Redis is back. Never throws.
+   * Frees the slots of something that is over, and corrects its buckets in the same call. What did not arrive is told
+   * again with the next renewal, and counts once. Never throws.
    */
   async releaseInRedis(plan: Plan, correction: Correction = NONE): Promise<void> {
     const shared = this.#shared
     if (shared === undefined) return
-    this.#owed.set(plan.id, { item: { plan, untilMs: this.#clock.elapsed() + LEASE_TTL_MS } })
+    this.#owed.set(plan.id, { item: { plan, correction, untilMs: this.#clock.elapsed() + LEASE_TTL_MS } })
     if (shared.isAway) return
     const calls = plan.slots.map(slot => {
       const deltas = correction(slot)
@@ -99,7 +100,9 @@ export class OpenLeases {
     const owed = [...this.#owed.values()].flatMap(({ item }) => item ?? [])
     for (const { plan, untilMs } of owed) if (untilMs <= now) this.#forgive(plan.id)
     if (shared.isAway) return
-    await inGroups(owed, ({ plan, untilMs }) => (untilMs <= now ? undefined : this.releaseInRedis(plan)))
+    await inGroups(owed, ({ plan, correction, untilMs }) =>
+      untilMs <= now ? undefined : this.releaseInRedis(plan, correction),
+    )
   }
 
   #forgive(id: string): void {

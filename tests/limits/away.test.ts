@@ -373,6 +373,30 @@ test('slots that Redis did not free when it was told to are freed with the next 
   }
 })
 
+test('what a request did not use is given back with the next renewal where the call that ends it failed', async () => {
+  const { limiter, redis, clock, settle } = await rig()
+  const finished: unknown[][] = []
+  const run = redis.run.bind(redis)
+  redis.run = (script, keys, args) => {
+    for (const { operation, keys: named, words } of saidSteps(keys, args))
+      if (operation === 'finish') finished.push([...named, ...words])
+    return run(script, keys, args)
+  }
+  const request = ask({ id: 'ended', tokens: 100, accountLimits: { tokensPerMinute: 6_000 } })
+  const { lease } = granted(await limiter.take(request))
+  redis.behaviour = 'fails'
+  await limiter.end(lease, 40)
+  redis.behaviour = 'works'
+  const end = ['adj:{a1}:ended', 'rl:{a1}:tpm', 'cc:{a1}:k1', 'cc:{a1}', 'ended', 1, -600_000]
+  expect(finished).toEqual([end])
+  for (const expected of [2, 2]) {
+    clock.advance(10_000)
+    await settle()
+    // The same marker: Redis does it once, also if only its answer was lost.
+    expect(finished).toEqual(Array.from({ length: expected }, () => end))
+  }
+})
+
 describe('what was let in without Redis', () => {
   test('is told to it when it is back, less what was given back', async () => {
     const { limiter, redis, clock, settle } = await rig()
