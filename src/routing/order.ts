@@ -62,7 +62,7 @@ export function orderCandidates(candidates: readonly Candidate[], options: Order
   const ready = free.filter(({ candidate }) => candidate.standing.kind !== 'paused')
   const paused = free
     .filter(({ candidate }) => candidate.standing.kind === 'paused')
-    .sort((one, other) => untilOf(one.candidate) - untilOf(other.candidate) || compare(one, other))
+    .sort((one, other) => untilOf(one.candidate) - untilOf(other.candidate))
   const retryAfterMs = ready.length > 0 ? undefined : soonest(candidates, now)
   return {
     ready: ready.map(({ candidate }) => candidate),

@@ -90,6 +90,16 @@ describe('laws', () => {
     )
   })
 
+  test('the keys of a channel stay together, also where nothing decides between channels', () => {
+    const routes = [1, 2].map(id => routeOf(channelOf(id, { weight: 0 }, 3)))
+    fc.assert(
+      fc.property(seeds, seed => {
+        const order = channels(orderCandidates(candidatesOf(routes), options({ seed }), NOW).ready)
+        expect(order).toEqual(order.toSorted())
+      }),
+    )
+  })
+
   test('priority comes before format, format before weight, weight 0 last', () => {
     fc.assert(
       fc.property(manyCandidates, seeds, (candidates, seed) => {
@@ -249,9 +259,12 @@ describe('after a failure', () => {
     },
   )
 
-  test('ignored: what was refused in the format of a channel is sent to none of its keys again', () => {
+  test('ignored: what was refused in the format of a channel is sent to none of its keys again, unless for another model', () => {
     if (failed === undefined) throw new Error('no candidate')
-    expect(channels(afterFailure(others, failed, 'ignored'))).toEqual([2, 2])
+    const otherModel = { ...failed, route: routeOf(failed.route.channel, { upstreamModel: 'another' }) }
+    const left = afterFailure([...others, otherModel], failed, 'ignored')
+    expect(channels(left)).toEqual([2, 2, 1])
+    expect(left).toContain(otherModel)
   })
 
   test('model_refused: that key is not asked for that model again, and all else stays in its order', () => {
