@@ -116,6 +116,14 @@ describe('whose fault it is', () => {
     ])
   })
 
+  test('a key and a channel that wants none are two, also where their ids are the same number', () => {
+    const { attempt, standing } = underTest()
+    const [keyed, keyless] = [channelOf(1), channelOf(100, {}, 0)]
+    expect(keyed.keys[0]?.id).toBe(keyless.id)
+    attempt(keyless, 0, LIMITED)
+    expect([standing(keyed), standing(keyless)]).toEqual(['ready', 'paused'])
+  })
+
   test.each<[ErrorKind, Outcome['kind']]>([
     ['upstream_error', 'upstream_error'],
     ['upstream_timeout', 'upstream_timeout'],
@@ -200,6 +208,21 @@ describe('a key that is refused for one model', () => {
       health.retain([channelOf(2)])
       expect(standing(channel)).toBe('ready')
     }
+  })
+
+  test('is so at that address: at another one the channel starts anew', () => {
+    const { attempt, health, standing } = underTest()
+    attempt(channelOf(1), 0, NO_MODEL)
+    const moved = { ...channelOf(1), baseUrl: 'https://elsewhere.example' }
+    health.retain([moved])
+    expect(standing(moved)).toBe('ready')
+  })
+
+  test('is shown with that key, and with no other of the channel', () => {
+    const { attempt, health } = underTest()
+    const channel = channelOf(1, {}, 2)
+    attempt(channel, 1, NO_MODEL)
+    expect(health.state([channel])[0]?.keys.map(({ refusedModels }) => refusedModels.length)).toEqual([0, 1])
   })
 
   test('keeps its place in memory small: of many that were refused the oldest are forgotten', () => {
