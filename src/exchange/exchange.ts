@@ -15,7 +15,7 @@ import { relayOperation } from '@/exchange/operations/relay-operation.ts'
 import { errorResponse, limitsOf } from '@/exchange/relay/reply.ts'
 import { relayStream } from '@/exchange/relay/stream.ts'
 import { relayWhole } from '@/exchange/relay/whole.ts'
-import { answerListener, answerReader } from '@/exchange/relay/whole-answer.ts'
+import { answerReader } from '@/exchange/relay/whole-answer.ts'
 import type { Model } from '@/routing/model.ts'
 import type { Call, ConversationCall, OperationCall } from './call.ts'
 import { type Conversation, converse } from './conversation.ts'
@@ -58,7 +58,7 @@ export function runExchange(gateway: Gateway, call: ConversationCall): Promise<R
 function relay(conversation: Conversation, onEnd: () => void): Promise<Response> {
   return conversation.prompt.stream
     ? relayStream(conversation, onEnd)
-    : relayWhole(conversation, answerReader(conversation), onEnd, answerListener)
+    : relayWhole(conversation, answerReader(conversation), onEnd)
 }
 
 /** The same for a request that is no conversation. */

@@ -28,7 +28,7 @@ export function relayOperation(admitted: AdmittedOperation, onEnd: () => void): 
   if (operation.delivery !== 'whole') return relayStreamed(admitted, operation, onEnd)
   return relayWhole(
     { ...admitted, prepare: preparer(operation, admitted) },
-    (bytes, headers, { preparation, candidate }) => preparation.read(bytes, headers, candidate),
+    { read: (bytes, headers, { preparation, candidate }) => preparation.read(bytes, headers, candidate) },
     onEnd,
   )
 }

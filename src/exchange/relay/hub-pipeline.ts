@@ -174,7 +174,7 @@ export class HubPipeline implements Pipeline, PlainSink {
       if (at === bytes.length) return
       const end = endOfEvent(bytes, at)
       if (end >= 0) {
-        this.#pushEvent(bytes.subarray(at, end), fastPath)
+        this.#takeEvent(bytes.subarray(at, end), fastPath)
         if (fastPath.isHopeless) this.#fastPath = undefined
         at = end
       } else if (this.#isBetween && fastPath.mayBegin(bytes, at)) {
@@ -190,7 +190,7 @@ export class HubPipeline implements Pipeline, PlainSink {
   }
 
   /** Takes the end of an event the general way, or all of it. */
-  #pushEvent(bytes: Uint8Array, fastPath: FastPath): void {
+  #takeEvent(bytes: Uint8Array, fastPath: FastPath): void {
     const isWhole = this.#isBetween
     this.#isBetween = true
     this.#delta = undefined
@@ -243,11 +243,11 @@ export class HubPipeline implements Pipeline, PlainSink {
     if (event === this.#delta) this.#isAsDecoded = true
     this.meter.observe(event)
     if (event.type === 'withheld') return
-    this.#note(event)
+    this.#noteLoss(event)
     this.#writer.push(event, this.#onText)
   }
 
-  #note(event: GenerationEvent): void {
+  #noteLoss(event: GenerationEvent): void {
     const name = this.#caller && answerLoss(event, this.#caller)
     if (name === undefined) return
     this.meter.losses ??= new Set()

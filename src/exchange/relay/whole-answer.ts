@@ -4,7 +4,6 @@ import { type AnswerListener, notJson } from '@/exchange/attempt/answer-body.ts'
 import { formOf } from '@/exchange/attempt/answer-form.ts'
 import { faultInBody, judgeEarly } from '@/exchange/attempt/attempt.ts'
 import { freeSent, type Preparation } from '@/exchange/attempt/preparation.ts'
-import type { Try } from '@/exchange/attempt/routes.ts'
 import { Meter } from '@/exchange/billing/meter.ts'
 import type { Told } from '@/exchange/billing/used-up.ts'
 import type { Conversation } from '@/exchange/conversation.ts'
@@ -21,18 +20,21 @@ import { withDigits } from '@/json/exact.ts'
 import { asArray, isJsonObject, type JsonObject, type JsonValue, parseJson } from '@/json/json.ts'
 import type { SseEvent } from '@/sse/event.ts'
 import { createSseParser } from '@/sse/parser.ts'
-import type { CallerAnswer } from './whole.ts'
+import type { AnswerReader } from './whole.ts'
 
 const utf8 = new TextDecoder()
 
 /** Takes in the whole answer to a conversation. */
-export function answerReader({ prompt, reservation: { bill } }: Conversation) {
-  return (bytes: Uint8Array, _: Headers, { preparation }: Try<Preparation>): CallerAnswer => {
-    freeSent(preparation, prompt)
-    const answer = readWhole(bytes, preparation, told => bill.usedUpWhole(told).usage)
-    freeBytes(prompt.body.bytes)
-    const { body, losses, told, servedTier } = answer
-    return { body, contentType: 'application/json', used: bill.usedUpWhole(told, servedTier), losses }
+export function answerReader({ prompt, reservation: { bill } }: Conversation): AnswerReader<Preparation> {
+  return {
+    read: (bytes, _headers, { preparation }) => {
+      freeSent(preparation, prompt)
+      const answer = readWhole(bytes, preparation, told => bill.usedUpWhole(told).usage)
+      freeBytes(prompt.body.bytes)
+      const { body, losses, told, servedTier } = answer
+      return { body, contentType: 'application/json', used: bill.usedUpWhole(told, servedTier), losses }
+    },
+    listen: answerListener,
   }
 }
 

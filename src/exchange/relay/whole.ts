@@ -18,17 +18,22 @@ export interface CallerAnswer {
   entrust?: (heldNano: bigint) => Promise<void>
 }
 
+/** How one kind of answer in one piece differs from another: conversations, operations. */
+export interface AnswerReader<P extends Prepared> {
+  /** Takes in what an upstream answered, and throws what is wrong with it. */
+  read(bytes: Uint8Array, headers: Headers, one: Try<P>): CallerAnswer
+  /** For answers that may say themselves where they end. */
+  listen?(one: Try<P>): AnswerListener
+}
+
 /**
  * Relays an answer in one piece: that of the first route that gives one. Calls `onEnd` once when there is an answer.
- * @param read takes in what an upstream answered, and throws what is wrong with it
- * @param listen for answers that may say themselves where they end
  * @throws GatewayError when every route failed, or the caller left
  */
 export async function relayWhole<P extends Prepared>(
   admitted: Servable<P>,
-  read: (bytes: Uint8Array, headers: Headers, one: Try<P>) => CallerAnswer,
+  reader: AnswerReader<P>,
   onEnd: () => void,
-  listen?: (one: Try<P>) => AnswerListener,
 ): Promise<Response> {
   const { gateway, record, interruption, reservation } = admitted
   const { clock, open } = gateway
@@ -41,9 +46,9 @@ export async function relayWhole<P extends Prepared>(
         one,
         (bytes, headers) => {
           record.firstByteMs = clock.elapsed() - record.begunAt
-          return read(bytes, headers, one)
+          return reader.read(bytes, headers, one)
         },
-        listen?.(one),
+        reader.listen?.(one),
       ),
     )
   } finally {
