@@ -1,7 +1,7 @@
 import { Roll } from '@/clock/roll.ts'
 import type { GatewayError } from '@/errors/gateway-error.ts'
 
-/** How many exchanges are on their way: for the metrics, and for a process that is to end after the last of them. */
+/** The exchanges that are on their way: how many, and when the last has ended, for a process that is to end after it. */
 export class OpenExchanges {
   /** Those whose answer comes in one piece and is not there yet. The watchdog has those that flow. */
   readonly whole = new Roll<{ interrupt(reason: GatewayError): void }>()

@@ -22,7 +22,7 @@ const MAX_RETRY_MS = 128
 const IN_FLIGHT_MS = 100
 /** In steps of so many, since a machine that stands still for a while takes one of them and not all. */
 const IN_FLIGHT_STEP_MS = 2
-/** A reader that has taken nothing for so long, in ms, at the end of the process keeps it from ending no longer. */
+/** For how long a reader that takes nothing keeps the process from ending, in ms. */
 const STILL_MS = 5_000
 /** A reader that stands still costs lines, and not the process its memory. In characters. */
 const MOST_WAITING = 64 * 1024 * 1024
@@ -83,7 +83,7 @@ export class LineWriter {
   /** Writes what is there and returns when it is done: for the end of the process. */
   flushSync(): void {
     if (this.#isOver) return
-    // Nobody is told any more how it went; it goes first, and so it is given the time that it takes.
+    // A write is under way, and its end can no longer be told to anybody. It comes first, so it is given time.
     if (this.#inFlight > 0) {
       for (let ms = 0; ms < IN_FLIGHT_MS; ms += IN_FLIGHT_STEP_MS) Bun.sleepSync(IN_FLIGHT_STEP_MS)
     }

@@ -15,7 +15,8 @@ import {
 } from '@/telemetry/gauges.ts'
 import type { Metrics } from '@/telemetry/metrics.ts'
 import { type GatewayOptions, type GatewaySettings, type OpenGateway, openGateway } from './gateway.ts'
-import { type ListenerSettings, listen, unreadiness } from './listeners.ts'
+import { type ListenerSettings, listen } from './listeners.ts'
+import { unreadiness } from './readiness.ts'
 
 /** What of the settings a server's process goes by. */
 export interface ServerSettings

@@ -45,7 +45,7 @@ export class Prompt {
     this.purpose = options.purpose ?? 'answer'
   }
 
-  /** Set where the balance pays for no longer an answer, and the caller set no limit. */
+  /** The limit that the balance sets, in tokens, where it pays for no more and the caller set none. */
   outputLimit: number | undefined
 
   /** Set once an upstream could not read the reasoning of earlier turns: from then on it is left out. */

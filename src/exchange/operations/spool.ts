@@ -50,7 +50,7 @@ export class Spool {
     }
   }
 
-  /** Frees the disk, also where the file is only being made. Again does nothing. */
+  /** Frees the disk, also where the file is only being made. A second call does nothing. */
   async close(): Promise<void> {
     if (this.#isClosed) return
     this.#isClosed = true

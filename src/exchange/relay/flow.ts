@@ -143,7 +143,7 @@ class FlowingAttempt<P extends Prepared, F extends Pipeline> implements AnswerEv
   /** @throws GatewayError when the answer failed before any output */
   async run(): Promise<void> {
     const running = this.#running
-    // That of an attempt before this one is of no interest any more, and nothing of it is paid for.
+    // That of an earlier attempt: nothing of its answer was given, so nothing of it is paid for.
     running.pipeline = undefined
     try {
       const { body, pipeline, idleMs } = await this.#begin()

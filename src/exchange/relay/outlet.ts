@@ -15,7 +15,7 @@ const MAX_HELD_BYTES = 4 * 1024 * 1024
 /** A caller who reads nothing for this long is taken to have left. */
 const READER_STALL_MS = 600_000
 
-/** No answer has said so much, so the first look at one that is over finds something new. */
+/** Differs from whatever an answer has said, so that the first look at one that is over finds something new. */
 const NOTHING_SAID = -1
 
 /** What an outlet may write beside the bytes of answers. */

@@ -5,7 +5,7 @@ import { asArray, asObject, type JsonObject, type JsonValue, parseObject } from 
 import { PLAIN_TEXTS, type Texts } from '@/json/outline.ts'
 import type { ResponseGateway } from './kept-responses.ts'
 
-/** A reference is no longer than this; what is need not be parsed to know that it is none. */
+/** An item that is longer than this is no reference, and need not be parsed to know that. */
 const MAX_REFERENCE_LENGTH = 1024
 
 /** Items that one request may name: each is looked for in an index. */

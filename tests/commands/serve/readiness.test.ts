@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import { manualClock } from '#tests/support/manual-clock.ts'
-import { unreadiness } from '@/commands/serve/listeners.ts'
+import { unreadiness } from '@/commands/serve/readiness.ts'
 import type { Database } from '@/db/connect.ts'
 import type { ApiGateway } from '@/surfaces/api-host.ts'
 
