@@ -83,6 +83,13 @@ describe('edge 73: spellings of keys and roles', () => {
     expect(decoded.map(turn => turn.role)).toEqual(['user', 'assistant'])
   })
 
+  test('a role that there is not is refused in words', () => {
+    const { message } = complaint({ contents: [{ role: 'assistant', parts: [{ text: 'a' }] }] })
+    expect(message).toBe(
+      "Invalid value for 'contents[0].role': expected 'user' or 'model' or 'function' or ''",
+    )
+  })
+
   test('a missing role and the role function are the user', () => {
     const decoded = turns(
       { parts: [{ text: 'a' }] },

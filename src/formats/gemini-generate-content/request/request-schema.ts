@@ -35,7 +35,7 @@ const part = open({
 
 const content = open({
   // Proto JSON has an empty text for one that was not said.
-  role: Type.Optional(Type.String({ pattern: '^(user|model|function|)$' })),
+  role: Type.Optional(Type.Union(['user', 'model', 'function', ''].map(role => Type.Literal(role)))),
   parts: Type.Optional(Type.Array(part)),
 })
 
