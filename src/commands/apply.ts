@@ -11,6 +11,7 @@ import type { SecretBox } from '@/secrets/secret-box.ts'
 import { type Command, readArguments } from './command.ts'
 import { openSecretBox, withDatabase } from './deployment.ts'
 import { print, table } from './output.ts'
+import { unservedIn } from './unserved.ts'
 
 /** `apply`: the file's channels, models and settings, put into the database. */
 export const applyCommand: Command = {
@@ -27,11 +28,12 @@ export const applyCommand: Command = {
     const result = await withDatabase(io, async (db, settings) =>
       applyPath(db, await openSecretBox(db, settings), path, io.env, options),
     )
-    const { warnings, currencyChange } = result
+    const { warnings, currencyChange, unserved } = result
     const channels = countsOf(result.channels)
     const models = countsOf(result.models)
     if (currencyChange !== undefined) io.error(`warning: ${describeCurrencyChange(currencyChange)}`)
     for (const warning of warnings) io.error(`warning: ${describeJump(warning)}`)
+    for (const warning of unserved) io.error(`warning: ${warning}`)
     const note = options.dryRun ? '\nnothing was written (--dry-run)' : ''
     print(
       io,
@@ -57,10 +59,11 @@ export async function applyPath(
   path: string,
   env: Environment,
   options: { prune: boolean; dryRun: boolean },
-): Promise<ApplyResult> {
+): Promise<ApplyResult & { unserved: readonly string[] }> {
   const known = options.prune ? NOTHING : await namesIn(db)
   const file = await readConfigFile(path, env, known)
-  return applyFile(db, secretBox, file, { ...options, source: 'file' })
+  const applied = await applyFile(db, secretBox, file, { ...options, source: 'file' })
+  return { ...applied, unserved: unservedIn(file) }
 }
 
 const NOTHING: Known = { channels: new Set() }

@@ -17,8 +17,8 @@ const MAIN = join(import.meta.dir, '../../src/main.ts')
 const FILE = `
 channels: [{ name: main, format: openai-responses, base_url: "simulator:" }]
 models:
-  - { id: one, aliases: [first], channels: [{ channel: main }], enabled_by_default: false }
-  - { id: two, channels: [{ channel: main }] }
+  - { id: one, aliases: [first], channels: [{ channel: main }], enabled_by_default: false, prices: { per_request: 1 } }
+  - { id: two, channels: [{ channel: main }], prices: { per_request: 1 } }
 trial_credit: "2.50"
 `
 
@@ -108,7 +108,10 @@ describe('migrate and apply', () => {
   })
 
   test('prune removes what the file does not name', async () => {
-    const extra = path('extra.yaml', 'models: [{ id: three, channels: [{ channel: main }] }]')
+    const extra = path(
+      'extra.yaml',
+      'models: [{ id: three, channels: [{ channel: main }], prices: { input: 1 } }]',
+    )
     expect((await json('apply', extra)).models.added).toBe(1)
     expect((await json('apply', path('tollgate.yaml', FILE), '--prune')).models.removed).toBe(1)
   })
@@ -125,6 +128,26 @@ describe('migrate and apply', () => {
     expect(JSON.parse(stdout).warnings).toEqual([jump])
     expect(stderr).toBe('warning: the price of priced (input) jumps from 1.25 to 12.5\n')
     await json('apply', path('tollgate.yaml', FILE), '--prune')
+  })
+
+  test('what every caller would be refused is applied and told: no prices, surfaces that no channel serves', async () => {
+    const channels = `channels:
+  - { name: messages, format: anthropic-messages, base_url: "simulator:" }
+  - { name: gemini, format: gemini-generate-content, base_url: "simulator:" }`
+    const models = `models:
+  - { id: unpriced, channels: [{ channel: gemini }] }
+  - { id: free, channels: [{ channel: messages }], prices: { input: 0, output: 0 } }
+  - { id: vectors, channels: [{ channel: messages }], prices: { input: 1 } }
+  - { id: voice, channels: [{ channel: messages }, { channel: gemini }], surfaces: [chat, audio], prices: { input: 1, output: 1 } }
+  - { id: film, channels: [{ channel: messages }, { channel: gemini }], prices: { per_video_second: 1 } }
+  - { id: elsewhere, channels: [{ channel: messages }, { channel: main }], surfaces: [audio], prices: { input: 1, output: 1 } }`
+    const { exitCode, stderr } = await run('apply', path('odd.yaml', `${channels}\n${models}`), '--dry-run')
+    expect(exitCode).toBe(0)
+    expect(stderr).toBe(
+      'warning: the model unpriced has no prices: until it has, every request of it is refused\n' +
+        'warning: the model vectors is offered for embeddings, which none of its channels can serve\n' +
+        'warning: the model voice is offered for audio, which none of its channels can serve\n',
+    )
   })
 
   test('another currency is applied and told, since it exchanges no amount', async () => {
@@ -154,7 +177,10 @@ describe('migrate and apply', () => {
   test('a name of a model that stays in the database is a line with its place', async () => {
     await json(
       'apply',
-      path('kept.yaml', 'models: [{ id: kept, aliases: [k], channels: [{ channel: main }] }]'),
+      path(
+        'kept.yaml',
+        'models: [{ id: kept, aliases: [k], channels: [{ channel: main }], prices: { input: 1 } }]',
+      ),
     )
     const taken = path('taken.yaml', 'models:\n  - { id: k, channels: [{ channel: main }] }\n')
     const { exitCode, stderr } = await run('apply', taken)

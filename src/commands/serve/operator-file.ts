@@ -28,6 +28,7 @@ async function applyFrom(
 ): Promise<void> {
   const applied = await applyPath(database, secretBox, path, env, { prune: false, dryRun: false })
   for (const jump of applied.warnings) warnOfJump(log, jump)
+  for (const warning of applied.unserved) log.warn(warning)
   if (applied.currencyChange !== undefined) log.warn(describeCurrencyChange(applied.currencyChange))
 }
 

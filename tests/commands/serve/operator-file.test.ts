@@ -6,9 +6,9 @@ import { box } from '#tests/support/secret.ts'
 import { testDatabase } from '#tests/support/stores/database.ts'
 import { until } from '#tests/support/upstreams/upstream.ts'
 import { applyPath } from '@/commands/apply.ts'
-import { applierOf } from '@/commands/serve/operator-file.ts'
+import { applierOf, applyAtStart } from '@/commands/serve/operator-file.ts'
 import { configFileOf } from '@/config/file.ts'
-import { lockCatalog } from '@/routing/catalog/store.ts'
+import { lockCatalog, readModelNames } from '@/routing/catalog/store.ts'
 import { createLog } from '@/telemetry/log.ts'
 
 const database = await testDatabase()
@@ -62,4 +62,16 @@ test('a file that is not there changes nothing, and is found once it is', async 
     'the configuration could not be applied: nothing has changed',
     'the configuration was applied again',
   ])
+})
+
+test('a model that every caller would be refused is applied, and a warning of the log', async () => {
+  const lines: string[] = []
+  const log = createLog({ level: 'warn', format: 'json' }, { write: line => lines.push(line) })
+  const channel = '{ name: main, format: openai-responses, base_url: "simulator:" }'
+  await Bun.write(path, `channels: [${channel}]\nmodels: [{ id: unpriced, channels: [{ channel: main }] }]\n`)
+  await applyAtStart({ find: () => path, database, secretBox: box, env: {}, log })
+  expect(lines.map(line => JSON.parse(line)['msg'])).toEqual([
+    'the model unpriced has no prices: until it has, every request of it is refused',
+  ])
+  expect([...(await readModelNames(database.orm)).keys()]).toEqual(['unpriced'])
 })
