@@ -5,11 +5,14 @@ import type { Act, Change, Move, Refund } from './plan.ts'
 import type { Story } from './story.ts'
 import type { World } from './world.ts'
 
+/** Why an entry was posted that takes out what a closed account had left. */
+export const PAID_OUT = 'what was left'
+
 /** Does what an administrator or a payer does, and notes what it must come to. Tells what was answered. */
 export async function act(world: World, story: Story, step: Act): Promise<string> {
   switch (step.do) {
-    case 'prices':
-      await world.applyFile(step.list, step.off)
+    case 'apply':
+      await world.applyFile(step)
       return 'sent'
     case 'refund':
       return refund(world, story, step)
@@ -21,6 +24,7 @@ export async function act(world: World, story: Story, step: Act): Promise<string
     case 'revoke':
     case 'suspend':
     case 'resume':
+    case 'close':
     case 'limits':
       return change(world, story, step)
   }
@@ -72,31 +76,54 @@ async function move(world: World, story: Story, step: Move): Promise<string> {
   return 'done'
 }
 
-async function change({ administer }: World, story: Story, step: Change): Promise<string> {
+async function change(world: World, story: Story, step: Change): Promise<string> {
   const { payer } = step
   const { accountId = 0, keys } = story.payers[payer] ?? {}
   const path = `/api/admin/accounts/${accountId}`
   const reason = 'a simulation'
-  const to = performance.now()
-  if (step.do === 'revoke') {
-    const answer = await administer('POST', `/api/admin/keys/${keys?.[1].id}/revoke`)
-    if (!story.revoked.has(payer)) story.revoked.set(payer, performance.now())
-    return done(step, answer)
+  const askedAt = performance.now()
+  const ban = (key?: number) =>
+    story.bans.push({ payer, key, askedAt, from: performance.now(), to: Number.POSITIVE_INFINITY })
+  switch (step.do) {
+    case 'revoke':
+      done(step, await world.administer('POST', `/api/admin/keys/${keys?.[1].id}/revoke`))
+      ban(1)
+      return 'done'
+    case 'suspend':
+      done(step, await world.administer('POST', `${path}/suspend`, { reason }))
+      ban()
+      return 'done'
+    case 'resume': {
+      const suspension = story.bans.findLast(each => each.payer === payer && each.key === undefined)
+      if (suspension !== undefined) suspension.to = askedAt
+      return done(step, await world.administer('POST', `${path}/resume`, { reason }))
+    }
+    case 'close': {
+      const answer = await world.administer('POST', `${path}/close`, { reason })
+      // It may have been done when the answer got lost.
+      if (!answer.text.includes('is closed')) done(step, answer)
+      ban()
+      return (await payOut(world, story, payer)).text
+    }
+    case 'limits': {
+      const { requests, concurrent } = step
+      const { limits } = story
+      limits.requests = Math.max(requests, limits.requests)
+      limits.concurrent = Math.max(concurrent, limits.concurrent)
+      const body = { requests_per_minute: requests, concurrent_requests: concurrent }
+      return done(step, await world.administer('PATCH', `${path}/limits`, body))
+    }
   }
-  if (step.do === 'limits') {
-    const { requests, concurrent } = step
-    const { limits } = story
-    limits.requests = Math.max(requests, limits.requests)
-    limits.concurrent = Math.max(concurrent, limits.concurrent)
-    const body = { requests_per_minute: requests, concurrent_requests: concurrent }
-    return done(step, await administer('PATCH', `${path}/limits`, body))
-  }
-  const answer = await administer('POST', `${path}/${step.do}`, { reason })
-  const last = story.suspended.at(-1)
-  if (step.do === 'suspend')
-    story.suspended.push({ payer, from: performance.now(), to: Number.POSITIVE_INFINITY })
-  else if (last !== undefined) last.to = to
-  return done(step, answer)
+}
+
+/** Posts out what is left of a closed account, which is refused while its last requests run. */
+export function payOut(
+  { administer }: World,
+  { payers }: Story,
+  payer: number,
+): Promise<{ status: number; text: string }> {
+  const body = { as: 'debit', reason: PAID_OUT }
+  return administer('POST', `/api/admin/accounts/${payers[payer]?.accountId}/pay-out`, body)
 }
 
 /** @throws Error if it was not done */

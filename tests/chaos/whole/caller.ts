@@ -10,6 +10,8 @@ export interface CallPlan {
   surface: Surface
   model: string
   streamed: boolean
+  /** It is answered at once, and asked for until it has ended; whoever leaves cancels it. */
+  background: boolean
   /** The output limit that it states. */
   most: number | undefined
   script: Script
@@ -98,6 +100,13 @@ export async function send(
   call.endedAt = performance.now()
   if (call.isWhole) call.hasLeft = false
   return call
+}
+
+/** What became of it, in a line. */
+export function told({ isWhole, hasLeft, isReplay, status, requestId, body }: Call): string {
+  const end = isWhole ? 'whole' : hasLeft ? 'left' : 'cut'
+  const code = /"(?:code|reason)":\s*"(\w+)"/.exec(body)?.[1] ?? ''
+  return `${status} ${end} ${code} ${isReplay ? 'replay of ' : ''}${requestId}`
 }
 
 function isWholeAnswer(surface: Surface, streamed: boolean, { body, hasLeft }: Call): boolean {

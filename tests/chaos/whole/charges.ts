@@ -133,15 +133,15 @@ function wrongErrand(
   charges: ReadonlyMap<string, Charge>,
 ): string[] {
   const wrong: string[] = []
-  const isKilled = calls.some(call => view.killOf(call) !== undefined)
+  const isTakenOver = calls.some(call => view.isTakenOver(call))
   const whole = calls.filter(({ isWhole }) => isWhole)
   const ids = new Set(whole.map(({ requestId }) => requestId))
   const attempts = view.attempts(plan)
-  if (ids.size > 1 && !isKilled)
+  if (ids.size > 1 && !isTakenOver)
     wrong.push(`${plan.name}: ${ids.size} whole answers, ${[...ids].join(' and ')}`)
   const wholeAt = Math.min(...whole.map(({ endedAt }) => endedAt))
   const late = attempts.filter(({ at }) => at > wholeAt)
-  if (late.length > 0 && !isKilled) wrong.push(`${plan.name}: ran again after its whole answer`)
+  if (late.length > 0 && !isTakenOver) wrong.push(`${plan.name}: ran again after its whole answer`)
   const known = new Set(calls.map(({ requestId }) => requestId ?? ''))
   const paid = [...known].reduce(
     (sum, id) => sum + (charges.get(id)?.charged ?? 0n) - (charges.get(id)?.refunded ?? 0n),

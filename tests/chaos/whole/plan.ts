@@ -24,11 +24,16 @@ export const PAYERS = [
   /** Its first key may spend so much. */
   { creditNano: 10n ** 10n, capNano: 4_000_000n },
   { creditNano: 10n ** 10n, limits: { requests_per_minute: 8, concurrent_requests: 2 } },
+  /** Its account may be closed, and nothing else is done to it. */
+  { creditNano: 10n ** 10n },
 ] as const
 export const CAPPED = 3
 export const TIGHT = 4
+export const CLOSING = 5
 
 export const MODELS = ['chat', 'responses', 'messages', 'gemini'] as const
+/** One for each model, and the one that is the other way for all of them. */
+export const CHANNELS = [...MODELS, 'other'] as const
 /** How many price lists there are to change between. */
 export const PRICE_LISTS = 4
 
@@ -48,17 +53,23 @@ export interface Refund {
 
 /** Of a payer's second key, its account or its limits. */
 export type Change =
-  | { do: 'revoke' | 'suspend' | 'resume'; payer: number }
+  | { do: 'revoke' | 'suspend' | 'resume' | 'close'; payer: number }
   | { do: 'limits'; payer: number; requests: number; concurrent: number }
 
-/** The file with other prices, or without one of the models for everybody, is applied again. */
-interface Reprice {
-  do: 'prices'
+/** What of the file changes. */
+export interface Catalog {
+  /** Which prices it has. */
   list: number
+  /** A model that it does not have for everybody. */
   off: string | undefined
+  /** A channel that it does not have. */
+  shut: string | undefined
 }
 
-export type Act = Move | Refund | Change | Reprice
+/** The file is applied again. */
+type Reapply = { do: 'apply' } & Catalog
+
+export type Act = Move | Refund | Change | Reapply
 
 export interface Fault {
   do: (typeof FAULTS)[number]
@@ -67,7 +78,7 @@ export interface Fault {
   isLate: boolean
 }
 
-const EVERYWHERE = ['kill', 'kill', 'stop', 'crash-postgres', 'pause-postgres'] as const
+const EVERYWHERE = ['kill', 'kill', 'stop', 'freeze', 'crash-postgres', 'pause-postgres'] as const
 const WITH_REDIS = ['kill-redis', 'flush-redis', 'pause-redis'] as const
 const WITH_WORKERS = ['kill-worker', 'kill-worker', 'kill-worker'] as const
 const FAULTS = [...EVERYWHERE, ...WITH_REDIS, ...WITH_WORKERS] as const
@@ -87,7 +98,9 @@ export function planOf(seed: number, { hasRedis, workers, gateways }: Shape): St
   let suspended: number | undefined
   for (let index = 0; index < STEPS; index += 1) {
     if (faultAt.has(index)) {
-      steps.push({ do: pick(faults, random), gateway: random(gateways), isLate: random(2) === 0 })
+      const fault = pick(faults, random)
+      const isLate = random(2) === 0 || fault === 'freeze'
+      steps.push({ do: fault, gateway: random(gateways), isLate })
       continue
     }
     const kind = random(10)
@@ -114,7 +127,8 @@ function callOf(name: string, longOf: number, random: Random): CallPlan {
   const isLong = streamed && random(longOf) === 0
   const events = isLong ? 150 : 4 + random(40)
   const each = pick([5, 10, 10, 40], random)
-  const idempotent = random(4) === 0
+  const background = surface === 'responses' && !streamed && random(2) === 0
+  const idempotent = !background && random(4) === 0
   return {
     name,
     payer: random(PAYERS.length),
@@ -122,6 +136,7 @@ function callOf(name: string, longOf: number, random: Random): CallPlan {
     surface,
     model: pick(MODELS, random),
     streamed,
+    background,
     most: random(2) === 0 ? undefined : pick([100, 600, 3000], random),
     script: {
       events,
@@ -136,9 +151,9 @@ function callOf(name: string, longOf: number, random: Random): CallPlan {
 }
 
 function actOf(random: Random): Act {
-  const payer = random(PAYERS.length)
+  const payer = random(CLOSING)
   const amountNano = 1_000 * (1 + random(2_000))
-  switch (random(11)) {
+  switch (random(12)) {
     case 0:
       return { do: 'credit', payer, amountNano }
     case 1:
@@ -156,9 +171,12 @@ function actOf(random: Random): Act {
       return { do: 'suspend', payer }
     case 8:
       return { do: 'limits', payer: TIGHT, requests: 6 + random(20), concurrent: 1 + random(4) }
+    case 9:
+      return { do: 'close', payer: CLOSING }
     default: {
       const off = random(4) === 0 ? pick(MODELS, random) : undefined
-      return { do: 'prices', list: random(PRICE_LISTS), off }
+      const shut = random(3) === 0 ? pick(CHANNELS, random) : undefined
+      return { do: 'apply', list: random(PRICE_LISTS), off, shut }
     }
   }
 }

@@ -5,7 +5,7 @@ import type { View } from './view.ts'
 import { isConversation } from './wire.ts'
 
 /** Within which what was decided elsewhere has reached a running stream, on a machine whose timers are not late. */
-const REVOKED_MS = 3_500
+const OUT_MS = 3_500
 /** How long it may be felt that something was broken, where timers are not late: a process that stops takes five seconds, what was away is looked for again. */
 const AFTERMATH_MS = 10_000
 /** Where a timer is so late, or an upstream takes so long for an answer that is no stream, the timeouts of a channel may be met. */
@@ -14,7 +14,13 @@ const TOO_SLOW_MS = 1_250
 
 /** Who was served beyond its limits or after it was out, and who was not served though it must be. */
 export function findWrongService(view: View): string[] {
-  return [...wrongLimits(view), ...admittedTooLate(view), ...notServed(view)]
+  return [
+    ...wrongLimits(view),
+    ...admittedTooLate(view),
+    ...wentAstray(view),
+    ...neverEnded(view),
+    ...notServed(view),
+  ]
 }
 
 /** Of the payer with limits: what reached the upstream, and what certainly ran at once. */
@@ -24,7 +30,7 @@ function wrongLimits(view: View): string[] {
   const own = calls.filter(({ plan, isReplay }) => plan.payer === TIGHT && !isReplay)
   const ended = Math.max(beganAt, ...own.map(({ endedAt }) => endedAt))
   const breaks = disturbances.filter(({ what }) =>
-    hasRedis ? what.endsWith('redis') : what === 'kill' || what === 'stop',
+    hasRedis ? what.endsWith('redis') || what === 'freeze' : what === 'kill' || what === 'stop',
   )
   const bursts = 1 + breaks.length * gateways * workers
   const most = limits.requests * ((ended - beganAt) / 60_000 + bursts)
@@ -51,34 +57,37 @@ function wrongLimits(view: View): string[] {
   return wrong
 }
 
-/** Whoever was revoked or suspended when the request was sent is not served; a running stream soon ends. */
+/** Whose key or account is out when the request is sent is not served; a running stream soon ends. */
 function admittedTooLate(view: View): string[] {
-  const { calls, revoked, suspended, disturbances } = view.story
-  const revokedMs = view.late(REVOKED_MS)
-  return calls.flatMap(call => {
-    const { plan, sentAt, status, isReplay, received } = call
-    const revokedAt = plan.key === 1 ? revoked.get(plan.payer) : undefined
-    const isOut =
-      (revokedAt !== undefined && sentAt > revokedAt) ||
-      suspended.some(({ payer, from, to }) => payer === plan.payer && sentAt > from && call.endedAt < to)
-    const wrong: string[] = []
-    if (isOut && status === 200 && !isReplay)
-      wrong.push(`${plan.name}: admitted after its key or account was out`)
+  const outMs = view.late(OUT_MS)
+  return view.story.calls.flatMap(({ plan, sentAt, endedAt, status, isReplay, received }) => {
     const last = received.at(-1)?.at ?? 0
-    const isCalm = !disturbances.some(
-      ({ at }) => revokedAt !== undefined && at > revokedAt - revokedMs && at < last,
-    )
-    if (
-      revokedAt !== undefined &&
-      isCalm &&
-      !isReplay &&
-      sentAt < revokedAt &&
-      last > revokedAt + revokedMs
-    ) {
-      wrong.push(`${plan.name}: still served ${(last - revokedAt).toFixed(0)} ms after its key was revoked`)
-    }
-    return wrong
+    return view.bans(plan).flatMap(({ from, to }) => {
+      if (isReplay || endedAt > to) return []
+      if (sentAt > from)
+        return status === 200 ? [`${plan.name}: admitted after its key or account was out`] : []
+      if (last < from + outMs || !view.isCalm(from - outMs, last)) return []
+      return [`${plan.name}: still served ${(last - from).toFixed(0)} ms after its key or account was out`]
+    })
   })
+}
+
+/** What goes to a channel that is not in the file. */
+function wentAstray(view: View): string[] {
+  return [...Map.groupBy(view.story.calls, ({ plan }) => plan)].flatMap(([plan, sent]) => {
+    const files = view.files(plan, Math.min(...sent.map(({ sentAt }) => sentAt)))
+    return view
+      .attempts(plan)
+      .filter(({ channel }) => files.every(({ shut }) => shut === channel))
+      .map(({ channel }) => `${plan.name}: went to ${channel}, which was not there`)
+  })
+}
+
+/** What runs in the background ends, whatever becomes of its process. */
+function neverEnded(view: View): string[] {
+  return view.story.calls
+    .filter(({ endedAt }) => !Number.isFinite(endedAt))
+    .map(({ plan, requestId }) => `${plan.name}, request ${requestId}: still runs in the background`)
 }
 
 /** What nothing is in the way of comes whole, or is refused with the time at which to come back. */
@@ -95,12 +104,12 @@ function notServed(view: View): string[] {
 
 /** Its payer is rich, it asks for what there is, the upstream answers, and nobody leaves and nothing is broken meanwhile. */
 function isToBeServed(view: View, { plan, sentAt, endedAt }: Call): boolean {
-  const { revoked, suspended, disturbances, lates } = view.story
+  const { lates } = view.story
   const { payer, key, surface, model, streamed, script, leavesAfter } = plan
   const isRich = PAYERS[payer]?.creditNano === PAYERS[0].creditNano && !(payer === CAPPED && key === 0)
-  const isOut = (key === 1 && revoked.has(payer)) || suspended.some(each => each.payer === payer)
+  const isOut = view.bans(plan).some(({ askedAt }) => askedAt < endedAt)
   const isOff = isConversation(surface) && view.files(plan, sentAt).some(({ off }) => off === model)
-  const isCalm = !disturbances.some(({ at }) => at > sentAt - view.late(AFTERMATH_MS) && at < endedAt)
+  const isCalm = view.isCalm(sentAt - view.late(AFTERMATH_MS), endedAt)
   const isSlow =
     lates.some(({ from, to }) => to - from > TOO_LATE_MS && to > sentAt && from < endedAt) ||
     (!streamed && view.attempts(plan).some(each => each.endedAt - each.at > TOO_SLOW_MS))

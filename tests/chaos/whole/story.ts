@@ -5,12 +5,22 @@ import type { TwoKeyed } from './world.ts'
 /** What takes so long takes a multiple of our own lateness longer where the machine is busy. */
 export const LATE_TIMES = 4
 
-/** Something that was broken, by performance.now(). */
+/** Something that was broken, from then until then by performance.now(). */
 export interface Disturbance {
   what: Fault['do']
   at: number
+  until: number
   /** The process that was ended, or one of whose workers was. */
   gateway: object | undefined
+}
+
+/** Keys of a payer, all unless said, are not to be served from when the answer says so; times by performance.now(). */
+export interface Ban {
+  payer: number
+  key: number | undefined
+  askedAt: number
+  from: number
+  to: number
 }
 
 /** What happened in the run of a seed, as those outside of the gateways know it. */
@@ -28,9 +38,7 @@ export interface Story {
   taken: bigint[]
   /** By request. */
   refunds: Map<string, bigint>
-  /** When the answer came that a payer's second key is revoked. */
-  revoked: Map<number, number>
-  suspended: { payer: number; from: number; to: number }[]
+  bans: Ban[]
   /** Limits that the tight payer has had. */
   limits: { requests: number; concurrent: number }
   /** By how much a timer of ours was late at most: so busy is the machine. */

@@ -35,6 +35,8 @@ export interface Script {
 /** One request that came to the upstream; times by performance.now(). */
 export class Attempt {
   readonly does: string
+  /** By whose key it came. */
+  readonly channel: string
   readonly at = performance.now()
   endedAt = Number.POSITIVE_INFINITY
   /** Tokens that were sent of the answer so far. */
@@ -42,8 +44,9 @@ export class Attempt {
   /** All of it was sent. */
   isWhole = false
 
-  constructor(does: string) {
+  constructor(does: string, channel: string) {
     this.does = does
+    this.channel = channel
   }
 
   /** Whether it comes to its end, if nobody leaves before. */
@@ -79,12 +82,13 @@ export function promptOf(name: string, { events, each, paceMs, behaviour }: Scri
 export function openVendor(): Vendor {
   const attempts = new Map<string, Attempt[]>()
   const counter = { events: 0 }
-  const upstream = scriptedUpstream(async ({ path, body }, signal) => {
+  const upstream = scriptedUpstream(async ({ path, headers, body }, signal) => {
     const text = new TextDecoder().decode(body)
     const [, name = '', events, each, paceMs, behaviour = 'good'] =
       /\[([\w-]+) (\d+) (\d+) (\d+) (\w+)\]/.exec(text) ?? []
     const known = attempts.get(name) ?? []
-    const attempt = new Attempt(known.length === 0 || behaviour === 'nousage' ? behaviour : 'good')
+    const does = known.length === 0 || behaviour === 'nousage' ? behaviour : 'good'
+    const attempt = new Attempt(does, channelOf(headers))
     attempts.set(name, [...known, attempt])
     signal.addEventListener('abort', () => attempt.end())
     if (attempt.does === 'mute') await left(signal)
@@ -177,6 +181,13 @@ function flowing(
       if (isDone) yield wire.end(text, usage, isCut)
     }),
   )
+}
+
+const KEY_HEADERS = ['authorization', 'x-api-key', 'x-goog-api-key']
+
+function channelOf(headers: Headers): string {
+  const key = KEY_HEADERS.map(name => headers.get(name)).find(value => value !== null)
+  return key?.split('secret-of-')[1] ?? ''
 }
 
 const EMBEDDING = {

@@ -1,15 +1,10 @@
 import type { Call, CallPlan } from './caller.ts'
-import { type Disturbance, LATE_TIMES, type Story } from './story.ts'
+import { type Ban, type Disturbance, LATE_TIMES, type Story } from './story.ts'
 import type { Attempt } from './upstream.ts'
 import { ratesOf, type World } from './world.ts'
 
 /** A process that is killed so soon after an answer's end may not have charged it. */
 export const SETTLED_MS = 2_000
-/** Gateways follow the file within this: they read the catalog every 30 seconds if no message comes. */
-const FOLLOWED_MS = 40_000
-/** And within this where nothing was broken, on a machine whose timers are not late. */
-const FOLLOWED_CALMLY_MS = 3_000
-
 /** The run of a seed as it was seen from outside of the gateways, and what each call may have cost by that. */
 export class View {
   readonly world: World
@@ -29,12 +24,19 @@ export class View {
   files(plan: CallPlan, sentAt: number): World['applied'] {
     const { applied } = this.world
     const begun = this.attempts(plan).at(-1)?.at ?? sentAt
-    const isCalm = !this.story.disturbances.some(({ at }) => at < begun)
-    const followedMs = isCalm ? this.late(FOLLOWED_CALMLY_MS) : FOLLOWED_MS
-    return applied.filter(({ from }, index) => {
-      const until = applied[index + 1]?.from ?? Number.POSITIVE_INFINITY
-      return from <= begun && until + followedMs >= sentAt
-    })
+    return applied.filter(
+      ({ from }, index) => from <= begun && applied.slice(index + 1).every(({ heldAt }) => heldAt >= sentAt),
+    )
+  }
+
+  /** When its key or its whole account is not to be served. */
+  bans({ payer, key }: CallPlan): Ban[] {
+    return this.story.bans.filter(ban => ban.payer === payer && (ban.key ?? key) === key)
+  }
+
+  /** Whether nothing was broken between the two. */
+  isCalm(from: number, to: number): boolean {
+    return !this.story.disturbances.some(({ at, until }) => until > from && at < to)
   }
 
   /** Price lists by which it may be charged. */
@@ -59,13 +61,18 @@ export class View {
   }
 
   /** Whether a process was killed that may have had it. */
-  killOf({ gateway, sentAt, endedAt }: Call): Disturbance | undefined {
-    return this.story.disturbances.find(
-      each =>
-        each.gateway === gateway &&
-        each.what !== 'stop' &&
-        each.at >= sentAt &&
-        each.at <= endedAt + SETTLED_MS,
+  killOf(call: Call): Disturbance | undefined {
+    return this.#metBy(call).find(({ what }) => what === 'kill' || what === 'kill-worker')
+  }
+
+  /** Whether others may take the process for dead that may have had it. */
+  isTakenOver(call: Call): boolean {
+    return this.#metBy(call).some(({ what }) => what !== 'stop')
+  }
+
+  #metBy({ gateway, sentAt, endedAt }: Call): Disturbance[] {
+    return this.story.disturbances.filter(
+      each => each.gateway === gateway && each.until >= sentAt && each.at <= endedAt + SETTLED_MS,
     )
   }
 

@@ -172,12 +172,17 @@ export function textOf(tokens: number): string {
   return TOKEN.repeat(tokens)
 }
 
+/** Tokens of the answer in JSON that has it once. */
+export function tokensOf(text: string): number {
+  return text.split(TOKEN).length - 1
+}
+
 /** Tokens of the answer in what came of a stream, or in a part of it that ends where an event does; `response.*.done` repeats them. */
 export function tokensIn(text: string): number {
   let tokens = 0
   for (const line of text.split('\n')) {
     if (line.startsWith('data:') && !/"type":\s*"response\.(?!output_text\.delta)/.test(line)) {
-      tokens += line.split(TOKEN).length - 1
+      tokens += tokensOf(line)
     }
   }
   return tokens
@@ -188,7 +193,7 @@ export function requestOf(
   surface: Surface,
   model: string,
   prompt: string,
-  { streamed, most }: { streamed: boolean; most: number | undefined },
+  { streamed, background, most }: { streamed: boolean; background: boolean; most: number | undefined },
 ): { path: string; body: object } {
   const user = [{ role: 'user', content: prompt }]
   switch (surface) {
@@ -203,7 +208,8 @@ export function requestOf(
         body: {
           model,
           input: prompt,
-          store: false,
+          store: background,
+          background,
           stream: streamed,
           ...(most && { max_output_tokens: most }),
         },

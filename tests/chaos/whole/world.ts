@@ -3,12 +3,19 @@ import { openPayer, type Payer } from '#tests/support/gateway/payer.ts'
 import type { ServerProcess } from '#tests/support/gateway/serve-process.ts'
 import { childrenOf, signalAll } from '#tests/support/processes.ts'
 import { type RedisServer, startRedisServer } from '#tests/support/stores/redis.ts'
-import { until } from '#tests/support/upstreams/upstream.ts'
 import { keyStore } from '@/accounts/key-store.ts'
 import { createUser } from '@/console/sign-in/links.ts'
 import { createPasswords } from '@/console/sign-in/passwords.ts'
-import { MODELS, PAYERS, type Shape } from './plan.ts'
+import { type Catalog, CHANNELS, MODELS, PAYERS, type Shape } from './plan.ts'
 import { openVendor, type Vendor } from './upstream.ts'
+
+/** A file that was applied; times by performance.now(). */
+interface AppliedFile extends Catalog {
+  /** It may hold from then on. */
+  from: number
+  /** When it, or a newer one, was seen to hold everywhere: nothing older does any more. */
+  heldAt: number
+}
 
 /** Gateways of one shape with all that is around them; one seed after the other uses it, with payers of its own. */
 export interface World {
@@ -16,14 +23,14 @@ export interface World {
   fleet: Fleet
   upstream: Vendor
   redis: RedisServer | undefined
-  /** What was applied, in that order; each may hold from its time on, by performance.now(). */
-  applied: { list: number; off: string | undefined; from: number }[]
+  /** What was applied, in that order. */
+  applied: AppliedFile[]
   /** Asks the console of some gateway as its administrator would, again until there is an answer. */
   administer(method: string, path: string, body?: object): Promise<{ status: number; text: string }>
-  /** Applies the file again with other prices, and without one of the models. */
-  applyFile(list: number, off: string | undefined): Promise<void>
-  /** Applies it with every model and the last prices, and says whether a caller with this key finds that it holds everywhere. */
-  offerAll(key: string): Promise<boolean>
+  /** Applies the file again, as it is to be now. */
+  applyFile(catalog: Catalog): Promise<void>
+  /** Applies it with all that it can have and the last prices, and says whether callers find that it holds everywhere. */
+  offerAll(): Promise<boolean>
   /** What had to be ended and replaced is back. */
   restored(): Promise<void>
   /** Ends a gateway, workers included, and has another in its place. Tells which one it was, and when. */
@@ -43,16 +50,21 @@ export interface TwoKeyed extends Payer {
 
 /** A file is applied again if it does not hold within this: Postgres may have been away. */
 const OFFERED_MS = 10_000
-const OFFERS = 5
-/** Of two workers that share a port, each answers some of so many. */
-const ASKED_OF_EACH = 6
+const OFFERS = 6
+/** Gateways read the catalog every 30 s: who is not told of a new file finds one of them in time, and not the next. */
+const IN_A_ROW = 2
+/** Of several workers that share a port, each answers some of so many. */
+const ASKED_OF_WORKERS = 12
+const LOOK_MS = 100
+
+const FIRST: Catalog = { list: 0, off: undefined, shut: undefined }
 
 export async function openWorld(shape: Shape): Promise<World> {
   const upstream = openVendor()
   const redis = shape.hasRedis ? await startRedisServer() : undefined
   const fleet = await startFleet({
     gateways: shape.gateways,
-    config: configOf(upstream.url, { list: 0, off: undefined, mark: 'first' }),
+    config: configOf(upstream.url, FIRST, 0),
     env: {
       WORKERS: `${shape.workers}`,
       ...(redis && { REDIS_URL: redis.url }),
@@ -63,6 +75,19 @@ export async function openWorld(shape: Shape): Promise<World> {
   const password = 'a good password'
   const passwordHash = await createPasswords({ memoryCost: 1024, timeCost: 1 }).hash(password)
   await database.orm.transaction(tx => createUser(tx, { email, passwordHash, role: 'owner' }))
+  const { key: asker } = await openPayer(database)
+  /** Until it is known to hold everywhere, or something newer. */
+  const watch = async (file: AppliedFile) => {
+    while (!isClosed && !Number.isFinite(file.heldAt)) {
+      await Bun.sleep(LOOK_MS)
+      const asked = fleet.gateways.flatMap(({ apiUrl }) =>
+        Array.from({ length: shape.workers === 1 ? 1 : ASKED_OF_WORKERS }, () => fileOf(apiUrl, asker)),
+      )
+      const isHeld = (await Promise.all(asked)).every(from => from >= file.from)
+      if (isHeld) file.heldAt = performance.now()
+    }
+  }
+  let isClosed = false
   const replaced = new Map<number, Promise<unknown>>()
   let turn = 0
   let cookie = ''
@@ -72,7 +97,7 @@ export async function openWorld(shape: Shape): Promise<World> {
     fleet,
     upstream,
     redis,
-    applied: [{ list: 0, off: undefined, from: 0 }],
+    applied: [{ ...FIRST, from: 0, heldAt: 0 }],
     async administer(method, path, body) {
       for (;;) {
         const { consoleUrl } = await world.someGateway()
@@ -92,36 +117,30 @@ export async function openWorld(shape: Shape): Promise<World> {
         await Bun.sleep(100)
       }
     },
-    async applyFile(list, off) {
+    async applyFile({ list, off, shut }) {
       const from = performance.now()
-      world.applied.push({ list, off, from })
+      const file = { list, off, shut, from, heldAt: Number.POSITIVE_INFINITY }
+      world.applied.push(file)
       for (const { dataDir } of fleet.gateways) {
-        await Bun.write(`${dataDir}/tollgate.yaml`, configOf(upstream.url, { list, off, mark: `at-${from}` }))
+        const text = configOf(upstream.url, file, from)
+        await Bun.write(`${dataDir}/tollgate.yaml`, text)
       }
-      for (const gateway of fleet.running()) gateway.kill('SIGHUP')
+      // The others hear of it. If all were told, one that is slow could put an older file over a newer one.
+      fleet.running()[0]?.kill('SIGHUP')
+      void watch(file)
     },
-    async offerAll(key) {
+    async offerAll() {
       const { list = 0 } = world.applied.at(-1) ?? {}
-      for (let tries = 0; tries < OFFERS; tries += 1) {
-        await world.applyFile(list, undefined)
-        const { from = 0 } = world.applied.at(-1) ?? {}
-        const isOffered = async () => {
-          await Bun.sleep(100)
-          const asked = fleet.gateways.flatMap(({ apiUrl }) =>
-            Array.from({ length: ASKED_OF_EACH * shape.workers }, () => modelsOf(apiUrl, key)),
-          )
-          return (await Promise.all(asked)).every(text => text.includes(`"at-${from}"`))
-        }
-        const isHeld = await until(isOffered, OFFERED_MS).then(
-          () => true,
-          () => false,
-        )
-        if (!isHeld) continue
-        // From now on nothing older holds.
-        world.applied = world.applied.slice(-1)
-        return true
+      let inARow = 0
+      for (let offers = 0; offers < OFFERS && inARow < IN_A_ROW; offers += 1) {
+        await world.applyFile({ ...FIRST, list })
+        const file = world.applied.at(-1)
+        const givesUpAt = performance.now() + OFFERED_MS
+        const isHeld = () => Number.isFinite(file?.heldAt)
+        while (!isHeld() && performance.now() < givesUpAt) await Bun.sleep(LOOK_MS)
+        inARow = isHeld() ? inARow + 1 : 0
       }
-      return false
+      return inARow === IN_A_ROW
     },
     async restored() {
       await Promise.all(replaced.values())
@@ -144,6 +163,7 @@ export async function openWorld(shape: Shape): Promise<World> {
       return running[turn % running.length] ?? world.someGateway()
     },
     async close() {
+      isClosed = true
       await fleet.close()
       await upstream.stop()
       await redis?.close()
@@ -169,18 +189,20 @@ export async function openPayers({ fleet: { database }, administer }: World): Pr
   )
 }
 
-/** What a gateway, or one of its workers, offers; nothing if it does not answer. */
-async function modelsOf(apiUrl: string, key: string): Promise<string> {
+/** Of when the file is that a gateway, or one of its workers, goes by; -1 if it does not answer. */
+async function fileOf(apiUrl: string, key: string): Promise<number> {
   const headers = { authorization: `Bearer ${key}` }
   try {
-    return await (await fetch(`${apiUrl}/v1/models`, { headers, keepalive: false })).text()
+    const text = await (await fetch(`${apiUrl}/v1/models`, { headers, keepalive: false })).text()
+    return Number(/"at-([\d.]+)"/.exec(text)?.[1] ?? -1)
   } catch {
-    return ''
+    return -1
   }
 }
 
-const FORMATS = {
+const FORMATS: Record<(typeof CHANNELS)[number], string> = {
   chat: 'openai-chat-completions',
+  other: 'openai-chat-completions',
   responses: 'openai-responses',
   messages: 'anthropic-messages',
   gemini: 'gemini-generate-content',
@@ -194,24 +216,23 @@ export function ratesOf(list: number): { input: number; output: number; picture:
 /**
  * Of each format a channel, and two of Chat Completions: one of them is the other way for every model.
  *
- * @param mark told to callers as the owner of a model, by which they know which file holds
+ * @param from told to callers as the owner of a model, by which they know which file holds
  */
-function configOf(
-  url: string,
-  { list, off, mark }: { list: number; off: string | undefined; mark: string },
-): string {
+function configOf(url: string, { list, off, shut }: Catalog, from: number): string {
   const rates = ratesOf(list)
   const timeouts = '{ connect_ms: 5000, first_byte_ms: 2500, idle_ms: 2000 }'
-  const channel = (name: string, format: string, priority: number) =>
-    `  - { name: ${name}, format: ${format}, base_url: "${url}", api_keys: ["secret-of-${name}"], allow_private: true, priority: ${priority}, timeouts: ${timeouts} }`
+  const channel = (name: (typeof CHANNELS)[number]) =>
+    `  - { name: ${name}, format: ${FORMATS[name]}, base_url: "${url}", api_keys: ["secret-of-${name}"], allow_private: true, priority: ${name === 'other' ? 1 : 0}, timeouts: ${timeouts} }`
   const model = (id: string, channels: readonly string[], prices: string) =>
-    `  - { id: ${id}, owned_by: ${mark}, channels: [${channels.map(name => `{ channel: ${name}, model: m }`).join(', ')}], prices: ${prices}${id === off ? ', enabled_by_default: false' : ''} }`
+    `  - { id: ${id}, owned_by: at-${from}, channels: [${channels
+      .filter(name => name !== shut)
+      .map(name => `{ channel: ${name}, model: m }`)
+      .join(', ')}], prices: ${prices}${id === off ? ', enabled_by_default: false' : ''} }`
   const ample = '{ requests_per_minute: 100000, tokens_per_minute: 1000000000, concurrent_requests: 1000 }'
   return `channels:
-${Object.entries(FORMATS)
-  .map(([name, format]) => channel(name, format, 0))
+${CHANNELS.filter(name => name !== shut)
+  .map(channel)
   .join('\n')}
-${channel('other', FORMATS.chat, 1)}
 models:
 ${MODELS.map(id => model(id, [id, 'other'], `{ input: ${rates.input / 1000}, output: ${rates.output / 1000} }`)).join('\n')}
 ${model('embed', ['chat', 'other'], `{ input: ${rates.input / 1000} }`)}

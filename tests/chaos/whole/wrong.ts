@@ -1,6 +1,6 @@
 import { runStore } from '@/exchange/idempotency/store.ts'
 import { ledgerStore } from '@/ledger/store.ts'
-import { wrongBalances, wrongReceipts } from './books.ts'
+import { wrongBudget, wrongReceipts, wrongWallets } from './books.ts'
 import { type Charge, findWrongCharges } from './charges.ts'
 import { findWrongService } from './service.ts'
 import type { Story } from './story.ts'
@@ -39,7 +39,8 @@ export async function findWrong(world: World, story: Story, isGivenBack: boolean
   const view = new View(world, story)
   const wrong = [
     ...findWrongCharges(view, charges),
-    ...(await wrongBalances(view, [...charges.values()])),
+    ...(await wrongWallets(view, [...charges.values()])),
+    ...(await wrongBudget(view, [...charges.values()])),
     ...findWrongService(view),
     ...(await wrongReceipts(view, charges)),
   ]
