@@ -14,7 +14,12 @@ import {
   wholeNumber,
 } from '@/console/web/format/number.ts'
 import { pastedKey, pastedRequestId } from '@/console/web/format/pasted.ts'
-import { typedFutureDay, withChange, withoutChange } from '@/console/web/format/price-changes.ts'
+import {
+  forceInWords,
+  typedFutureDay,
+  withChange,
+  withoutChange,
+} from '@/console/web/format/price-changes.ts'
 import { priceTexts, readPriceTexts } from '@/console/web/format/price-texts.ts'
 import { stacked } from '@/console/web/format/stack.ts'
 import {
@@ -281,6 +286,21 @@ describe('price changes', () => {
     const planned = { input: '2', changes: [december, january] }
     expect(withoutChange(planned, '2026-12-01')).toEqual({ input: '2', changes: [january] })
     expect(withoutChange({ input: '2', changes: [december] }, '2026-12-01')).toEqual({ input: '2' })
+  })
+
+  test.each([
+    ['', /at once[^.]*\. They end with 2026-12-01, from when others are planned\.$/],
+    ['2026-12-01', /of 2026-12-01,[^.]*\. They end with 2027-01-01, from when others are planned\.$/],
+    ['2027-01-01', /of 2027-01-01, for requests that come from then on\.$/],
+  ])('of the day %p say until when they hold', (day, text) => {
+    expect(forceInWords({ input: '2', changes: [december, january] }, { input: '3' }, day)).toMatch(text)
+  })
+
+  test('say that no price at all drops what is planned', () => {
+    expect(forceInWords({ input: '2', changes: [december] }, null, '')).toEndWith(
+      'What is planned from 2026-12-01 on is dropped.',
+    )
+    expect(forceInWords({ input: '2' }, null, '')).toEndWith('for requests that come from now on.')
   })
 
   test.each([

@@ -31,3 +31,16 @@ export function withoutChange(prices: Prices, from: string): Prices {
   const left = (prices.changes ?? []).filter(change => change.from !== from)
   return left.length === 0 ? pricesNow(prices) : { ...pricesNow(prices), changes: left }
 }
+
+/** In words, when new prices are in force, from a day on or at once (an empty text): a planned change of a later day ends them. */
+export function forceInWords(prices: Prices | null, after: PriceSet | null, day: string): string {
+  const begin =
+    day === ''
+      ? 'The new prices are in force at once, for requests that come from now on.'
+      : `The new prices are in force from 00:00 UTC of ${day}, for requests that come from then on.`
+  const next = prices?.changes?.find(({ from }) => from > day)?.from
+  if (next === undefined) return begin
+  return after === null
+    ? `${begin} What is planned from ${next} on is dropped.`
+    : `${begin} They end with ${next}, from when others are planned.`
+}

@@ -7,7 +7,7 @@ import { call } from '../../../api/client.ts'
 import { wrong } from '../../../api/failure.ts'
 import { addMoney } from '../../../format/money.ts'
 import { counted } from '../../../format/number.ts'
-import { typedFutureDay, withChange, withoutChange } from '../../../format/price-changes.ts'
+import { forceInWords, typedFutureDay, withChange, withoutChange } from '../../../format/price-changes.ts'
 import { priceTexts, readPriceTexts } from '../../../format/price-texts.ts'
 import { Confirm } from '../../../parts/confirm.tsx'
 import { Dialog } from '../../../parts/dialog.tsx'
@@ -70,11 +70,7 @@ export function PriceDialog({
           verb={day === '' ? 'Change prices' : 'Plan the change'}
           onCancel={() => setPreview(undefined)}
         >
-          <p class="soft">
-            {day === ''
-              ? 'The new prices are in force at once, for requests that come from now on.'
-              : `The new prices are in force from 00:00 UTC of ${day}, for requests that come from then on.`}
-          </p>
+          <p class="soft">{forceInWords(model.prices, preview.after, day)}</p>
         </Form>
       </Dialog>
     )
