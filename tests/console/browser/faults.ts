@@ -52,8 +52,12 @@ export function smallTargets(page: Page): Promise<string[]> {
 /** Single words in the cells of a table that are broken over lines; code may be. */
 export function brokenWords(page: Page): Promise<string[]> {
   return page.evaluate<string[]>(
-    `[...document.querySelectorAll('td span.soft, td .badge')]
-      .filter(one => !/\\s/.test(one.textContent) && one.getClientRects().length > 1)
+    `[...document.querySelectorAll('td.wide, td span.soft, td .badge')]
+      .filter(one => {
+        const words = document.createRange()
+        words.selectNodeContents(one.firstElementChild ?? one)
+        return !/\\s/.test(one.textContent) && words.getClientRects().length > 1
+      })
       .map(one => one.closest('tr').textContent)`,
   )
 }
