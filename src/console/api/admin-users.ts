@@ -59,7 +59,8 @@ export function adminUsersApi(console: Console, listener: Listener) {
 
   return controller('console-admin-users', console, listener, adminUserRoutes, {
     'GET /api/admin/users': async ({ query }) => {
-      const part = { before: cursorId(query), search: query.search?.trim() || undefined, role: query.role }
+      const { role, status } = query
+      const part = { before: cursorId(query), search: query.search?.trim() || undefined, role, status }
       const { rows, next } = await readPage(query, limit => users.search({ ...part, limit }), cursorOf)
       return { items: rows.map(consoleUserRow), next }
     },

@@ -47,6 +47,7 @@ export function sessionApi(console: Console, listener: Listener) {
       }
       throttle.giveBack(...attempts)
       await checkSecondFactor(console, database.orm, user, body.code)
+      if (user.resetRequestedAt !== null) await users.change(user.id, { resetRequestedAt: null })
       const now = new Date(clock.now())
       await Promise.all([sessions.forgetExpired(now), linkStore(database.orm).forgetExpired(now)])
       return signIn(console, user, incoming)

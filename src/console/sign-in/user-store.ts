@@ -72,6 +72,7 @@ export function userStore(rows: Rows) {
       limit: number
       search: string | undefined
       role: Role | 'any' | undefined
+      status: StoredUser['status'] | 'waiting' | undefined
     }): Promise<StoredUser[]> {
       return rows
         .select()
@@ -81,6 +82,7 @@ export function userStore(rows: Rows) {
             part.before === undefined ? undefined : lt(consoleUser.id, part.before),
             part.search === undefined ? undefined : like(consoleUser.email, patternOf(part.search)),
             ofRole(part.role),
+            ofStatus(part.status),
           ),
         )
         .orderBy(desc(consoleUser.id))
@@ -97,4 +99,10 @@ export async function lockAdministrators(tx: Transaction): Promise<void> {
 function ofRole(role: Role | 'any' | undefined): SQL | undefined {
   if (role === undefined) return undefined
   return role === 'any' ? or(isNotNull(consoleUser.role)) : eq(consoleUser.role, role)
+}
+
+/** `waiting`: asked for a link to a new password, and got none yet. */
+function ofStatus(status: StoredUser['status'] | 'waiting' | undefined): SQL | undefined {
+  if (status === undefined) return undefined
+  return status === 'waiting' ? isNotNull(consoleUser.resetRequestedAt) : eq(consoleUser.status, status)
 }

@@ -248,6 +248,30 @@ test('who has just signed in was seen', async () => {
   expect(items[0]?.seen_at).toEqual(expect.any(String))
 })
 
+test('who waits for a link is found by that, until one is made or they have signed in after all', async () => {
+  const found = async (status: 'active' | 'disabled' | 'waiting') => {
+    const query = { search: 'forgot', status }
+    return (await site.call(owner, 'GET /api/admin/users', { query })).items.map(({ email }) => email)
+  }
+  const first = await site.signUp('forgot-1@example.com')
+  const second = await site.signUp('forgot-2@example.com')
+  await site.signUp('forgot-nothing@example.com')
+  for (const { email } of [first, second]) {
+    await site.call(undefined, 'POST /api/password-reset', { body: { email } })
+  }
+  await until(async () => (await found('waiting')).length === 2)
+  await site.call(owner, 'POST /api/admin/users/:id/reset-link', {
+    params: { id: first.userId },
+    body: { password: PASSWORD },
+  })
+  expect(await found('waiting')).toEqual([second.email])
+  await site.call(undefined, 'POST /api/session', { body: { email: second.email, password: PASSWORD } })
+  expect(await found('waiting')).toEqual([])
+  await site.call(owner, 'POST /api/admin/users/:id/disable', { params: { id: first.userId } })
+  expect(await found('disabled')).toEqual([first.email])
+  expect(await found('active')).toEqual(['forgot-nothing@example.com', second.email])
+})
+
 test('the last owner cannot be taken away', async () => {
   const params = { id: owner.userId }
   for (const [name, body] of [

@@ -41,13 +41,14 @@ const confirmed = {
 
 /** Users: invited, given a role, signed out and disabled. */
 export const adminUserRoutes = contracts({
-  /** Newest first; `role` `any` shows administrators only. */
+  /** Newest first; `role` `any` shows administrators only, `status` `waiting` those who asked for a link to a new password. */
   'GET /api/admin/users': {
     access: 'reader',
     query: closed({
       ...paging,
       search: Type.Optional(Type.String({ maxLength: 254 })),
       role: Type.Optional(Type.Union([role, Type.Literal('any')])),
+      status: Type.Optional(oneOf(['active', 'disabled', 'waiting'])),
     }),
     response: page(consoleUser),
   },

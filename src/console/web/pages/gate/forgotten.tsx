@@ -33,7 +33,7 @@ export function ForgottenPage() {
         <p role="status">
           {deployment.mail
             ? `If there is an account for ${ask.texts.email}, a link is on its way to it.`
-            : 'If there is an account for this address, your administrator now sees that you need a link, and can send you one.'}
+            : 'If there is an account for this address, your administrator now sees that you need a link, and can give you one. No mail tells them: ask them for it.'}
         </p>
       ) : (
         <Form action={ask} verb="Ask for a link">

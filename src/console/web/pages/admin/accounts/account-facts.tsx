@@ -28,7 +28,16 @@ export function AccountFacts({ account }: { account: Account }) {
             <When iso={account.created_at} />
           </Fact>
           <Fact name="Signs in">
-            {account.user === null ? 'nobody yet' : `user ${account.user.id}, ${account.user.status}`}
+            {account.user === null ? (
+              'nobody yet'
+            ) : (
+              <>
+                <a href={`/admin/users?search=${encodeURIComponent(account.email)}`}>
+                  user {account.user.id}
+                </a>
+                , {account.user.status}
+              </>
+            )}
           </Fact>
           <Fact name="Limits">{limitsInWords(account.limits)}</Fact>
           <Fact name="Extra models">

@@ -17,13 +17,20 @@ import { OpenLinks } from './open-links.tsx'
 import { InviteUser, ManageUser, ROLES, type Role } from './user-dialogs.tsx'
 
 type RoleFilter = '' | 'any' | Role
+type StatusFilter = '' | ConsoleUser['status'] | 'waiting'
 
 const FILTERS: readonly Option<RoleFilter>[] = [
   { value: '', label: 'Everybody' },
   { value: 'any', label: 'Administrators' },
   ...ROLES,
 ]
-const NO_FILTER = { search: '', role: '' }
+const STATUSES: readonly Option<StatusFilter>[] = [
+  { value: '', label: 'Any' },
+  { value: 'active', label: 'Active' },
+  { value: 'disabled', label: 'Disabled' },
+  { value: 'waiting', label: 'Waits for a link' },
+]
+const NO_FILTER = { search: '', role: '', status: '' }
 const idOf = (user: ConsoleUser) => user.id
 
 /** Who signs in, and the links that nobody has used yet. */
@@ -33,9 +40,11 @@ export function UsersPage() {
   const [state, change] = useAddressState(NO_FILTER)
   const search = useSettled(state.search.trim())
   const role = FILTERS.find(({ value }) => value === state.role)?.value ?? ''
-  const users = useCursorList(`${search} ${role}`, idOf, (cursor, signal) =>
-    call('GET /api/admin/users', { query: { cursor, search, role: role || undefined } }, signal),
-  )
+  const status = STATUSES.find(({ value }) => value === state.status)?.value ?? ''
+  const users = useCursorList(`${search} ${role} ${status}`, idOf, (cursor, signal) => {
+    const query = { cursor, search, role: role || undefined, status: status || undefined }
+    return call('GET /api/admin/users', { query }, signal)
+  })
   const [isInviting, setInviting] = useState(false)
   const [managed, manage] = useOpenedRow(users)
   const [links, setLinks] = useState(0)
@@ -57,12 +66,18 @@ export function UsersPage() {
       <search class="filters" aria-label="Filter users">
         <TextField label="Search" type="search" placeholder="Email" {...fieldsOf(state, change)('search')} />
         <SelectField label="Role" value={role} options={FILTERS} onValue={value => change({ role: value })} />
+        <SelectField
+          label="Status"
+          value={status}
+          options={STATUSES}
+          onValue={value => change({ status: value })}
+        />
       </search>
       <ListTable
         label="Users"
         list={users}
         columns={columnsOf(mayAdminister ? manage : undefined)}
-        empty={<Empty title="Nobody matches">Search for a part of the email, or clear the filter.</Empty>}
+        empty={<Empty title="Nobody matches">Search for a part of the email, or clear the filters.</Empty>}
       />
       <OpenLinks changes={links} />
       {isInviting ? <InviteUser onClose={() => onHandedOut(() => setInviting(false))} /> : null}
