@@ -285,6 +285,26 @@ test('edge 81: cached above the prompt, everything zero, thoughts and server too
   })
 })
 
+test('what the total alone tells of are thoughts, or cached tokens where it is as many; beside thoughts it is nothing', () => {
+  const usage = (usageMetadata: JsonObject) => answer({ usageMetadata, candidates: [STOP] }).usage
+  const told = { promptTokenCount: 100, candidatesTokenCount: 50 }
+  const thought = { inputUncached: 100, outputText: 50, reasoning: 40 }
+  expect(usage({ ...told, totalTokenCount: 190 })).toMatchObject(thought)
+  expect(usage({ ...told, thoughtsTokenCount: 0, totalTokenCount: 190 })).toMatchObject(thought)
+  expect(usage({ ...told, thoughtsTokenCount: 40, totalTokenCount: 250 })).toMatchObject(thought)
+  expect(usage({ ...told, thoughtsTokenCount: 40 })).toMatchObject(thought)
+  expect(usage({ ...told, toolUsePromptTokenCount: 20, totalTokenCount: 150 })).toMatchObject({
+    inputUncached: 120,
+    reasoning: 0,
+  })
+  expect(usage({ ...told, cachedContentTokenCount: 40, totalTokenCount: 190 })).toMatchObject({
+    inputUncached: 100,
+    cacheRead: 40,
+    reasoning: 0,
+  })
+  expect(usage({ ...told, totalTokenCount: 1e15 })).toMatchObject({ outputText: 50, reasoning: 0 })
+})
+
 test('edge 88: numbers of arguments keep their digits', () => {
   const data = `{"candidates":[{"content":{"parts":[{"functionCall":{"name":"f","args":{"n":12345678901234567890,"e":1e400,"z":-0}}}]},"finishReason":"STOP"}]}`
   expect(answer(data).parts).toMatchObject([{ input: '{"n":12345678901234567890,"e":1e400,"z":-0}' }])

@@ -5,35 +5,38 @@ import {
   outputTokens,
   possible,
   type Usage,
+  untoldTokens,
   wholeCount,
 } from '@/generation/usage.ts'
 import { asArray, asObject, asString, type JsonObject, type JsonValue, present } from '@/json/json.ts'
 
 /**
  * `usageMetadata` in disjoint buckets. The prompt count includes cached tokens and lacks those of
- * server tools; thoughts stand beside the candidates' count. Zero counts may be absent.
+ * server tools; thoughts stand beside the candidates' count, or in the total alone. Zero counts may be absent.
  */
 export function decodeUsage(metadata: JsonObject): Usage {
-  const reasoning = wholeCount(metadata['thoughtsTokenCount'])
+  const thought = wholeCount(metadata['thoughtsTokenCount'])
   const toolUse = wholeCount(metadata['toolUsePromptTokenCount'])
-  const asked = wholeCount(metadata['promptTokenCount'] ?? restOf(metadata, reasoning + toolUse))
-  const prompt = asked + toolUse
-  const cacheRead = Math.min(wholeCount(metadata['cachedContentTokenCount']), prompt)
-  const candidates = wholeCount(
-    metadata['candidatesTokenCount'] ?? wholeCount(metadata['totalTokenCount']) - prompt - reasoning,
+  const input = wholeCount(metadata['promptTokenCount'] ?? restOf(metadata, thought + toolUse)) + toolUse
+  const output = wholeCount(
+    metadata['candidatesTokenCount'] ?? wholeCount(metadata['totalTokenCount']) - input - thought,
   )
-  const audioPrompt =
+  const cached = wholeCount(metadata['cachedContentTokenCount'])
+  const audio =
     audioTokens(metadata['promptTokensDetails']) + audioTokens(metadata['toolUsePromptTokensDetails'])
-  const audioUncached = Math.max(0, audioPrompt - audioTokens(metadata['cacheTokensDetails']))
+  const untold = untoldTokens(metadata['totalTokenCount'], { input, output, cached, audio, thought })
+  const prompt = input + untold.input
+  const cacheRead = Math.min(cached, prompt)
+  const audioUncached = Math.max(0, audio - audioTokens(metadata['cacheTokensDetails']))
   const audioInput = Math.min(audioUncached, prompt - cacheRead)
-  const audioOutput = Math.min(audioTokens(metadata['candidatesTokensDetails']), candidates)
+  const audioOutput = Math.min(audioTokens(metadata['candidatesTokensDetails']), output)
   return {
     inputUncached: prompt - cacheRead - audioInput,
     cacheRead,
     cacheWrite5m: 0,
     cacheWrite1h: 0,
-    outputText: candidates - audioOutput,
-    reasoning,
+    outputText: output - audioOutput,
+    reasoning: thought > 0 ? thought : untold.output,
     audioInput,
     audioOutput,
     serverTools: {},
