@@ -299,6 +299,28 @@ test('sources of an empty text, which is no part of the answer, are told of none
   expect(lastCandidate(chunks)).not.toHaveProperty('groundingMetadata')
 })
 
+test('sources are told of whole characters, whatever the upstream counts', () => {
+  const citation = {
+    url: 'https://a.example',
+    title: 'A',
+    citedText: undefined,
+    start: 1,
+    end: 4,
+    wire: undefined,
+  }
+  const { chunks } = encodeEvents([
+    START,
+    { type: 'text-start', block: 0, candidate: 0 },
+    { type: 'text-delta', block: 0, text: '👋b😀!' },
+    { type: 'text-citation', block: 0, citation },
+    { type: 'text-end', block: 0, signature: undefined },
+    finish('end'),
+  ])
+  expect(lastCandidate(chunks)['groundingMetadata']).toMatchObject({
+    groundingSupports: [{ segment: { startIndex: 4, endIndex: 9, text: 'b😀' } }],
+  })
+})
+
 test('the signature of hidden thoughts stands on what follows them, not on the text before', () => {
   const sealed = { format: 'openai-responses', vendor: 'openai', value: 'E' } as const
   const parts = (...more: GenerationEvent[]) =>

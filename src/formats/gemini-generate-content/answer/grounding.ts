@@ -1,4 +1,5 @@
 import { FORMAT } from '@/formats/gemini-generate-content/wire.ts'
+import { endsInHalfPair } from '@/formats/surrogates.ts'
 import type { Citation } from '@/generation/part.ts'
 import {
   asArray,
@@ -158,7 +159,8 @@ export function encodeGrounding(texts: readonly CitedText[]): JsonObject | undef
   const supports = texts.flatMap(({ partIndex, text, citations }) =>
     (text === '' ? [] : citations).map(citation => {
       chunks.push({ web: present({ uri: citation.url, title: citation.title }) })
-      const [start, end] = [citation.start ?? 0, citation.end ?? text.length]
+      const start = wholeCharacters(text, citation.start ?? 0)
+      const end = wholeCharacters(text, citation.end ?? text.length)
       const segment = present({
         partIndex: partIndex === 0 ? undefined : partIndex,
         startIndex: Buffer.byteLength(text.slice(0, start)),
@@ -169,4 +171,9 @@ export function encodeGrounding(texts: readonly CitedText[]): JsonObject | undef
     }),
   )
   return supports.length === 0 ? undefined : { groundingChunks: chunks, groundingSupports: supports }
+}
+
+/** The offset, behind the character that it tears apart: UTF-8 has no place within one. */
+function wholeCharacters(text: string, offset: number): number {
+  return endsInHalfPair(text.slice(0, offset)) ? offset + 1 : offset
 }
