@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test'
-import { least, msOf } from '#tests/support/least.ts'
+import { least, userMsOf } from '#tests/support/least.ts'
 import { FULL_REPLY } from '#tests/transcripts/conversion.ts'
 import { decodeBody } from '@/exchange/admission/prompt.ts'
 import { lowerRequest } from '@/formats/lowering/lowering.ts'
@@ -91,7 +91,7 @@ describe.each<[string, Format, JsonObject]>([
           { functionToolsOnly: false, thinkTags: undefined },
         )
       // Measured on Bun 1.4.5: at most 300 ms; where each part looks at all others it took 5 to 40 s.
-      expect(await least(2500, () => msOf(write))).toBeLessThan(2500)
+      expect(await least(2500, () => userMsOf(write))).toBeLessThan(2500)
     },
     120_000,
   )
@@ -121,7 +121,7 @@ describe('a long answer', () => {
         ended = runMachine(decoder, [...events, END]).filter(({ type }) => type === 'tool-input-end').length
       }
       // Measured on Bun 1.4.5: 200 ms; where each call was looked for among all others it took 8 s.
-      expect(await least(2500, () => msOf(read))).toBeLessThan(2500)
+      expect(await least(2500, () => userMsOf(read))).toBeLessThan(2500)
       expect(ended).toBe(BLOCKS.length)
     },
     120_000,
@@ -134,7 +134,7 @@ describe('a long answer', () => {
       { type: 'text-end', block, signature: undefined },
     ])
     const write = () => runMachine(CODECS['openai-responses'].createStreamEncoder(FULL_REPLY), events)
-    expect(await least(2500, () => msOf(write))).toBeLessThan(2500)
+    expect(await least(2500, () => userMsOf(write))).toBeLessThan(2500)
   }, 120_000)
 })
 
@@ -147,5 +147,5 @@ test.each<[string, JsonObject]>([
 ])('%s is read once', async (_, part) => {
   const body = { contents: [{ role: 'user', parts: [part] }] }
   const read = () => decodeBody(body, GEMINI, { model: 'm', stream: false })
-  expect(await least(1000, () => msOf(read))).toBeLessThan(1000)
+  expect(await least(1000, () => userMsOf(read))).toBeLessThan(1000)
 })

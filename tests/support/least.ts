@@ -18,3 +18,10 @@ export async function msOf(work: () => unknown): Promise<number> {
   await work()
   return performance.now() - start
 }
+
+/** How long this process itself works on something, in ms: of a machine that is busy with others it says nothing. */
+export function userMsOf(work: () => unknown): number {
+  const started = process.cpuUsage()
+  work()
+  return process.cpuUsage(started).user / 1000
+}
