@@ -1,8 +1,16 @@
 import { mkdirSync, rmSync } from 'node:fs'
+import { access } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Settlement } from '@/ledger/types.ts'
 import type { Log } from '@/telemetry/log.ts'
-import { encodeRecords, type Journal, openJournal, openJournalFile, readSettlement } from './journal.ts'
+import {
+  encodeRecords,
+  type Journal,
+  type JournalFile,
+  openJournal,
+  openJournalFile,
+  readSettlement,
+} from './journal.ts'
 import { adoptLeft, lockOwn } from './left-files.ts'
 import { type Notes, openNotes } from './notes.ts'
 
@@ -32,7 +40,8 @@ export async function openSpill(directory: string, name: string, log: Log): Prom
   const pages = [pathOf('-notes-1'), pathOf('-notes-2')] as const
   const own = [path, ...pages]
   const locks = lockOwn(own)
-  const journal = openJournal(await openJournalFile(path), log)
+  const file = await openJournalFile(path)
+  const journal = openJournal({ ...file, write: whileThere(own, file.write) }, log)
   const notes = openNotes(pages, encodeRecords)
   return {
     journal,
@@ -60,5 +69,13 @@ export async function openSpill(directory: string, name: string, log: Log): Prom
       notes.close()
       locks.release()
     },
+  }
+}
+
+/** Files that were removed, or whose disk is gone, still take all that is written. Nobody would find it. */
+function whileThere(paths: readonly string[], write: JournalFile['write']): JournalFile['write'] {
+  return async (bytes, position) => {
+    await Promise.all(paths.map(path => access(path)))
+    await write(bytes, position)
   }
 }

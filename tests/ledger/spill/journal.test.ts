@@ -1,5 +1,13 @@
 import { afterAll, describe, expect, test } from 'bun:test'
-import { appendFileSync, readdirSync, readFileSync, truncateSync, writeFileSync } from 'node:fs'
+import {
+  appendFileSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { costOf, cutOff, holdOf, ledgerFixture, newId } from '#tests/ledger/fixture.ts'
 import type { Ledger } from '@/ledger/ledger.ts'
@@ -232,6 +240,35 @@ test("the files of a process are no other one's of the same name as long as it h
   const next = await openSpill(directory, 'one', log)
   await next.close()
   expect(readdirSync(directory)).toEqual([])
+})
+
+test.each(['one.journal', 'one-notes-1.journal', 'one-notes-2.journal'])(
+  'a process whose %s was removed says that of nothing it is on disk',
+  async name => {
+    const log = createLog({ level: 'silent', format: 'json' }, { write: () => undefined })
+    const directory = join(fixture.directory, `${name}-removed`)
+    const { journal, close } = await openSpill(directory, 'one', log)
+    await journal.append(settlement(1n))
+    rmSync(join(directory, name))
+    await expect(journal.append(settlement(2n))).rejects.toThrow(name)
+    expect(await journal.probe()).toBe(false)
+    await close()
+  },
+)
+
+test('a process whose directory is gone takes no new work until it is there again, and says which file it misses', async () => {
+  const said: string[] = []
+  const log = createLog({ level: 'error', format: 'json' }, { write: line => void said.push(line) })
+  const directory = join(fixture.directory, 'unmounted')
+  const ledger = await fixture.open({ journalDirectory: directory, log })
+  renameSync(directory, `${directory}-elsewhere`)
+  await ledger.beat()
+  expect(ledger.state()).toMatchObject({ healthy: false, journal: 'full' })
+  expect(said.join()).toMatch(/ENOENT.*unmounted.*new requests are refused/)
+  renameSync(`${directory}-elsewhere`, directory)
+  await ledger.beat()
+  expect(ledger.state()).toMatchObject({ healthy: true, journal: 'empty' })
+  await ledger.close()
 })
 
 /** Holds before the cut must have the time that a busy machine needs. */
