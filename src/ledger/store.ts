@@ -61,12 +61,24 @@ export function ledgerStore({ sql }: Pick<Database, 'sql'>) {
         batch.length === 1 && only !== undefined ? await holdOne(owner, only) : await holdMany(owner, batch)
       return inOrder(answers, batch, readHoldAnswer)
     },
-    /** In the order of the batch as well; of an account that the database does not have, an Error. */
-    async settle(batch: readonly Settlement[]): Promise<(SettleResult | Error)[]> {
-      const [only] = batch
-      const answers =
-        batch.length === 1 && only !== undefined ? await settleOne(only) : await settleMany(batch)
-      return inOrder(answers, batch, readSettleAnswer)
+    settle,
+    /**
+     * As `settle`, of what was left in files. An Error also for what has no hold and was made before its account: it is of
+     * another, which had the same id before a backup was restored. A minute, for clocks that differ.
+     */
+    async settleLeft(batch: readonly Settlement[]): Promise<(SettleResult | Error)[]> {
+      const rows = await sql<{ id: string }[]>`
+        select q.id from unnest(${list(batch, idOf)}::text::uuid[], ${list(batch, accountOf)}::text::bigint[]) as q(id, account_id)
+        join account a on a.id = q.account_id
+        where q.id < ledger_first_id(a.created_at - interval '1 minute')
+          and not exists (select from hold h where h.id = q.id)`
+      const foreign = new Set(rows.map(({ id }) => id))
+      const own = batch.filter(({ id }) => !foreign.has(id))
+      const settled = own.length === 0 ? [] : await settle(own)
+      const results = new Map(own.map(({ id }, index) => [id, settled[index]]))
+      return batch.map(
+        ({ id, accountId }) => results.get(id) ?? new Error(`account ${accountId} was made later`),
+      )
     },
     /** Keeps a settlement that the database refused, with its words. */
     async keepRefused(settlement: Settlement, reason: string): Promise<void> {
@@ -199,6 +211,13 @@ export function ledgerStore({ sql }: Pick<Database, 'sql'>) {
     rollUp: () => unhurried(tx => tx`select ledger_roll_up(now())`),
     /** Brings budgets of a period that is still to come, since the clock was set back, to the one that runs. */
     returnBudgets: () => unhurried(tx => tx`select ledger_return_budgets()`),
+  }
+
+  /** In the order of the batch as well; of an account that the database does not have, an Error. */
+  async function settle(batch: readonly Settlement[]): Promise<(SettleResult | Error)[]> {
+    const [only] = batch
+    const answers = batch.length === 1 && only !== undefined ? await settleOne(only) : await settleMany(batch)
+    return inOrder(answers, batch, readSettleAnswer)
   }
 
   /** A transaction that may take longer than those that an exchange waits for. */

@@ -1,6 +1,9 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'bun:test'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { audit } from '@/ledger/audit.ts'
 import type { Ledger } from '@/ledger/ledger.ts'
+import { encodeRecords } from '@/ledger/spill/journal.ts'
 import { costOf, holdOf, ledgerFixture, newId, type Payer } from './fixture.ts'
 
 const fixture = await ledgerFixture()
@@ -100,6 +103,27 @@ test('an account that gets the id of one that a restored database lacks does not
   await ledger.maintain()
   expect(await wallet(stranger)).toMatchObject({ balanceNano: 100n })
   expect(await refused()).toMatchObject([{ id: lost.id }])
+  await sql`delete from refused_settlement where id = ${lost.id}`
+})
+
+test('nor does it pay what is found in a file after it was made', async () => {
+  const stranger = await fixture.payer(100n)
+  const [lost, late] = [
+    { ...stranger, id: Bun.randomUUIDv7('hex', Date.now() - 120_000) },
+    { ...stranger, id: newId() },
+  ]
+  // Of a request that ran before the backup, and has its hold.
+  const known = { ...holdOf(stranger, 40n), id: Bun.randomUUIDv7('hex', Date.now() - 120_000) }
+  await ledger.hold(known)
+  const left = [costOf(lost, 30n), costOf(late, 5n), costOf(known, 7n)]
+  writeFileSync(join(fixture.directory, 'left.journal'), encodeRecords(left))
+  await ledger.maintain()
+  expect(await wallet(stranger)).toMatchObject({ balanceNano: 88n, pendingNano: 0n })
+  await ledger.maintain()
+  const reason = `account ${stranger.accountId} was made later`
+  expect([...(await refused())]).toEqual([
+    { id: lost.id, account_id: stranger.accountId, cost_nano: 30, reason },
+  ])
   await sql`delete from refused_settlement where id = ${lost.id}`
 })
 
