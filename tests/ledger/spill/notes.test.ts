@@ -46,6 +46,18 @@ describe('notes', () => {
     expect(paths.map(path => existsSync(path))).toEqual([false, false])
   })
 
+  test('are left to the next process where one of them is still needed at the end', async () => {
+    const { paths, notes } = openPair('left')
+    const [taken, left] = [settlement(1n), settlement(2n)]
+    notes.add(taken)
+    notes.add(left)
+    await Promise.resolve()
+    notes.done(taken.id)
+    notes.close()
+    expect(read(paths[0])).toEqual([taken, left])
+    expect(existsSync(paths[1])).toBe(false)
+  })
+
   test('of many exchanges take no more room than the open ones need', async () => {
     const { paths, notes } = openPair('many')
     const first = settlement(1n)
