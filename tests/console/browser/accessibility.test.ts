@@ -96,7 +96,7 @@ describe.skipIf(!HAS_BROWSER)('every page of the console', () => {
     await owner.page.getByRole('dialog', { name: 'Your new key' }).waitFor()
     faults.push(...(await faultsOf(owner.page, '{}')))
     await owner.page.getByRole('button', { name: 'I have copied it' }).click()
-  }, BROWSER_TIMEOUT_MS)
+  }, 2 * BROWSER_TIMEOUT_MS)
 
   test('has no fault that axe can find', () => {
     expect(faults).toEqual([])
