@@ -278,8 +278,8 @@ describe('every way a request can end has one rule of what it costs', () => {
     const result = await settled(async () => {
       const response = await post(body('chat/echo', true), gateway.key, abort.signal)
       await response.body?.getReader().read()
-      abort.abort()
       fed.write(DELTA + FINISH + USAGE + DONE)
+      abort.abort()
     })
     expect(result).toMatchObject({ usage_source: 'reported', output_text: 50n, chargedNano: reported })
   })
