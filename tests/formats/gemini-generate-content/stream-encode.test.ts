@@ -286,6 +286,27 @@ test('sources come in the last chunk, counted in bytes, and are read back', () =
   ])
 })
 
+test('a source without an address is a retrieved document, and no page of the web', () => {
+  const citation = { title: 'A', citedText: 'hi', start: 0, end: 2, wire: undefined }
+  const { chunks } = encodeEvents([
+    START,
+    { type: 'text-start', block: 0, candidate: 0 },
+    { type: 'text-delta', block: 0, text: 'hi' },
+    { type: 'text-citation', block: 0, citation: { ...citation, url: undefined } },
+    { type: 'text-citation', block: 0, citation: { ...citation, url: 'https://a.example' } },
+    { type: 'text-end', block: 0, signature: undefined },
+    finish('end'),
+  ])
+  expect(lastCandidate(chunks)).toMatchObject({
+    groundingMetadata: {
+      groundingChunks: [
+        { retrievedContext: { title: 'A' } },
+        { web: { uri: 'https://a.example', title: 'A' } },
+      ],
+    },
+  })
+})
+
 test('sources of an empty text, which is no part of the answer, are told of none', () => {
   const citation = { url: 'https://a.example', title: 'A', citedText: 'x', start: 0, end: 0, wire: undefined }
   const { chunks } = encodeEvents([

@@ -158,7 +158,7 @@ export function encodeGrounding(texts: readonly CitedText[]): JsonObject | undef
   const chunks: JsonObject[] = []
   const supports = texts.flatMap(({ partIndex, text, citations }) =>
     (text === '' ? [] : citations).map(citation => {
-      chunks.push({ web: present({ uri: citation.url, title: citation.title }) })
+      chunks.push(encodeChunk(citation))
       const start = wholeCharacters(text, citation.start ?? 0)
       const end = wholeCharacters(text, citation.end ?? text.length)
       const segment = present({
@@ -176,4 +176,9 @@ export function encodeGrounding(texts: readonly CitedText[]): JsonObject | undef
 /** The offset, behind the character that it tears apart: UTF-8 has no place within one. */
 function wholeCharacters(text: string, offset: number): number {
   return endsInHalfPair(text.slice(0, offset)) ? offset + 1 : offset
+}
+
+/** A page of the web always has an address, without which the AI SDK takes no answer; a document need not have one. */
+function encodeChunk({ url, title }: Citation): JsonObject {
+  return url === undefined ? { retrievedContext: present({ title }) } : { web: present({ uri: url, title }) }
 }
