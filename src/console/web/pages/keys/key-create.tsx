@@ -15,7 +15,7 @@ import { Form } from '../../parts/form.tsx'
 import { Notice } from '../../parts/notice.tsx'
 import { Answer } from '../../parts/page.tsx'
 import { Tabs } from '../../parts/tabs.tsx'
-import { useSession } from '../../session.tsx'
+import { useCurrency, useSession } from '../../session.tsx'
 import { snippets } from '../../stream/snippets.ts'
 import { ModelChoice } from '../models/model-choice.tsx'
 import { LimitFieldsOf } from './limit-fields.tsx'
@@ -75,6 +75,7 @@ function KeyForm({
   onCancel(): void
   onCreated(created: Created): void
 }) {
+  const currency = useCurrency()
   const [isNarrowed, setNarrowed] = useState(false)
   const create = useForm(NEW_KEY, async texts => {
     const amount = optionalAmount(texts.cap, 'cap')
@@ -116,7 +117,7 @@ function KeyForm({
           ) : null}
           <div class="columns">
             <TextField
-              label="Spending cap"
+              label={`Spending cap in ${currency}`}
               optional
               inputMode="decimal"
               placeholder="5.00"

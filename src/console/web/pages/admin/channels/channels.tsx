@@ -178,11 +178,13 @@ function ChannelCard({ channel }: { channel: Channel }) {
           priority {channel.priority}, weight {channel.weight}
           {channel.max_concurrent === null ? '' : `, at most ${channel.max_concurrent} at once`}
         </Fact>
-        <Fact name="Lately">
+        <Fact name="The last 30 s">
           {counted(health.breaker.succeeded, 'success', 'successes')},{' '}
           {counted(health.breaker.failed, 'failure')}
-          {health.first_byte_ms === null ? '' : `, first byte after ${duration(health.first_byte_ms)}`}
         </Fact>
+        {health.first_byte_ms === null ? null : (
+          <Fact name="First byte">after {duration(health.first_byte_ms)}</Fact>
+        )}
         <Fact name="Keys">
           {channel.api_keys.length === 0 ? (
             <span class="soft">none</span>
