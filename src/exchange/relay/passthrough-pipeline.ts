@@ -169,6 +169,7 @@ export class PassthroughPipeline implements Pipeline {
 
   /** Whether these whole events are passed without being looked at one by one. */
   #skips(events: Uint8Array): boolean {
+    if (this.#isOver) return false
     const unread = this.#unreadIn(events)
     if (unread === undefined) return this.#hears(events)
     this.#count(unread)

@@ -270,6 +270,17 @@ describe('a long read', () => {
     expect(written).toEqual(parts.filter(part => part !== usage))
   })
 
+  test('gives nothing of what stands behind the end, however much it is', () => {
+    const written: string[] = []
+    const pipeline = pipelineOf('openai-chat-completions')
+    const push = (text: string) =>
+      pipeline.push(Buffer.from(text), bytes => written.push(Buffer.from(bytes).toString()))
+    push(`${word.repeat(20)}data: [DONE]\n\n${word.repeat(200)}`)
+    push(word)
+    expect(written.join('').split(word)).toHaveLength(21)
+    expect(written.join('')).toStartWith(word.repeat(20))
+  })
+
   test.each(FORMATS)('of %s comes to what its events one by one come to', format => {
     const last = (chunks: Uint8Array[], hides: boolean) => {
       const { passed, readings } = pass(format, chunks, false, hides)
@@ -284,7 +295,8 @@ describe('a long read', () => {
         const times = random(4) === 0 && format !== 'openai-responses' ? random(100) : 1
         events.push(oddity, ...Array.from({ length: times }, () => event))
       })
-      const stream = Buffer.concat(events)
+      // Text that still comes behind the end.
+      const stream = Buffer.concat(random(3) === 0 ? [...events, ...events] : events)
       const hides = random(2) === 0
       const one = last([stream], hides)
       const many = last(reads(stream, 1), hides)
