@@ -63,15 +63,17 @@ export function ledgerStore({ sql }: Pick<Database, 'sql'>) {
     },
     settle,
     /**
-     * As `settle`, of what was left in files. An Error also for what has no hold and was made before its account: it is of
-     * another, which had the same id before a backup was restored. A minute, for clocks that differ.
+     * As `settle`, of what was left in files. An Error also for what has neither hold nor entry and was made before its
+     * account: it is of another, which had the same id before a backup was restored. A minute, for clocks that differ.
+     * What the reaper ended without a charge looks the same.
      */
     async settleLeft(batch: readonly Settlement[]): Promise<(SettleResult | Error)[]> {
       const rows = await sql<{ id: string }[]>`
         select q.id from unnest(${list(batch, idOf)}::text::uuid[], ${list(batch, accountOf)}::text::bigint[]) as q(id, account_id)
         join account a on a.id = q.account_id
         where q.id < ledger_first_id(a.created_at - interval '1 minute')
-          and not exists (select from hold h where h.id = q.id)`
+          and not exists (select from hold h where h.id = q.id)
+          and not exists (select from entry e where e.id = q.id)`
       const foreign = new Set(rows.map(({ id }) => id))
       const own = batch.filter(({ id }) => !foreign.has(id))
       const settled = own.length === 0 ? [] : await settle(own)

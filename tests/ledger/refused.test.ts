@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'bun:test'
-import { writeFileSync } from 'node:fs'
+import { readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { audit } from '@/ledger/audit.ts'
 import type { Ledger } from '@/ledger/ledger.ts'
@@ -125,6 +125,18 @@ test('nor does it pay what is found in a file after it was made', async () => {
     { id: lost.id, account_id: stranger.accountId, cost_nano: 30, reason },
   ])
   await sql`delete from refused_settlement where id = ${lost.id}`
+})
+
+test('what is found in a file and was posted before is not refused, though its account is younger', async () => {
+  const payer = await fixture.payer(100n)
+  const request = { ...holdOf(payer, 40n), id: Bun.randomUUIDv7('hex', Date.now() - 120_000) }
+  await ledger.hold(request)
+  expect(await ledger.settle(costOf(request, 30n))).toMatchObject({ outcome: 'settled' })
+  writeFileSync(join(fixture.directory, 'left2.journal'), encodeRecords([costOf(request, 30n)]))
+  await ledger.maintain()
+  expect(readdirSync(fixture.directory)).not.toContain('left2.journal')
+  expect([...(await refused())]).toEqual([])
+  expect(await wallet(payer)).toMatchObject({ balanceNano: 70n, pendingNano: 0n })
 })
 
 test('what docs/deployment.md has an owner do after a restore moves all ids past those that were given out', async () => {
