@@ -24,9 +24,9 @@ export interface Journal {
   append(settlement: Settlement): Promise<void>
   /** Posts everything in it, and empties it if nothing came meanwhile. */
   replay(settle: (settlements: readonly Settlement[]) => Promise<void>): Promise<void>
-  /** Whether there is room: tries. */
+  /** Whether more may be promised: tries. */
   probe(): Promise<boolean>
-  /** False from a failed write until one succeeds. */
+  /** False from a failed write or probe until a probe succeeds. */
   healthy(): boolean
   isEmpty(): boolean
   close(): Promise<void>
@@ -35,8 +35,15 @@ export interface Journal {
 /** Room that must be there before more is promised. */
 const PROBE = new Uint8Array(4096)
 
-/** Opens the journal on a file that is empty. The log is told when it cannot be written, and when it can again. */
-export function openJournal(file: JournalFile, log: Pick<Log, 'error' | 'info'>): Journal {
+/**
+ * Opens the journal on a file that is empty. The log is told when it cannot be written, and when it can again.
+ * `checkOthers` rejects where something else is missing without which no more is to be promised.
+ */
+export function openJournal(
+  file: JournalFile,
+  log: Pick<Log, 'error' | 'info'>,
+  checkOthers: () => Promise<void> = async () => undefined,
+): Journal {
   let size = 0
   let healthy = true
   // One thing at a time on the file.
@@ -52,8 +59,6 @@ export function openJournal(file: JournalFile, log: Pick<Log, 'error' | 'info'>)
   async function writeOrUndo(write: () => Promise<void>): Promise<void> {
     try {
       await write()
-      if (!healthy) log.info('the journal can be written again')
-      healthy = true
     } catch (error) {
       if (healthy)
         log.error({ err: error }, 'the journal in DATA_DIR cannot be written: new requests are refused')
@@ -99,12 +104,15 @@ export function openJournal(file: JournalFile, log: Pick<Log, 'error' | 'info'>)
       })
     },
     probe: () =>
-      inTurn(() =>
-        writeOrUndo(async () => {
+      inTurn(async () => {
+        await writeOrUndo(async () => {
+          await checkOthers()
           await file.write(PROBE, size)
           await file.truncate(size)
-        }),
-      ).then(
+        })
+        if (!healthy) log.info('the journal can be written again')
+        healthy = true
+      }).then(
         () => true,
         () => false,
       ),

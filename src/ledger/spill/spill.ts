@@ -41,7 +41,11 @@ export async function openSpill(directory: string, name: string, log: Log): Prom
   const own = [path, ...pages]
   const locks = lockOwn(own)
   const file = await openJournalFile(path)
-  const journal = openJournal({ ...file, write: whileThere(own, file.write) }, log)
+  const write: JournalFile['write'] = async (bytes, position) => {
+    await checkThere([path])
+    await file.write(bytes, position)
+  }
+  const journal = openJournal({ ...file, write }, log, () => checkThere(pages))
   const notes = openNotes(pages, encodeRecords)
   return {
     journal,
@@ -73,9 +77,6 @@ export async function openSpill(directory: string, name: string, log: Log): Prom
 }
 
 /** Files that were removed, or whose disk is gone, still take all that is written. Nobody would find it. */
-function whileThere(paths: readonly string[], write: JournalFile['write']): JournalFile['write'] {
-  return async (bytes, position) => {
-    await Promise.all(paths.map(path => access(path)))
-    await write(bytes, position)
-  }
+async function checkThere(paths: readonly string[]): Promise<void> {
+  await Promise.all(paths.map(path => access(path)))
 }

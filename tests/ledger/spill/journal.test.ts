@@ -242,16 +242,37 @@ test("the files of a process are no other one's of the same name as long as it h
   expect(readdirSync(directory)).toEqual([])
 })
 
-test.each(['one.journal', 'one-notes-1.journal', 'one-notes-2.journal'])(
-  'a process whose %s was removed says that of nothing it is on disk',
+/** A process that has a charge in its journal, and then misses one of its files. */
+async function spillWithout(name: string) {
+  const said: string[] = []
+  const log = createLog({ level: 'info', format: 'json' }, { write: line => void said.push(line) })
+  const directory = join(fixture.directory, `${name}-removed`)
+  const spill = await openSpill(directory, 'one', log)
+  const kept = settlement(1n)
+  await spill.journal.append(kept)
+  rmSync(join(directory, name))
+  return { ...spill, directory, kept, said }
+}
+
+test('a process whose journal was removed says that of nothing it is on disk', async () => {
+  const { journal, close } = await spillWithout('one.journal')
+  await expect(journal.append(settlement(2n))).rejects.toThrow('one.journal')
+  expect(await journal.probe()).toBe(false)
+  await close()
+})
+
+test.each(['one-notes-1.journal', 'one-notes-2.journal'])(
+  'a process whose %s was removed takes no new work until it is back, and its journal takes what is owed',
   async name => {
-    const log = createLog({ level: 'silent', format: 'json' }, { write: () => undefined })
-    const directory = join(fixture.directory, `${name}-removed`)
-    const { journal, close } = await openSpill(directory, 'one', log)
-    await journal.append(settlement(1n))
-    rmSync(join(directory, name))
-    await expect(journal.append(settlement(2n))).rejects.toThrow(name)
+    const { journal, close, directory, kept, said } = await spillWithout(name)
     expect(await journal.probe()).toBe(false)
+    const owed = settlement(2n)
+    await journal.append(owed)
+    expect(decodeRecords(readFileSync(join(directory, 'one.journal'))).items).toEqual([kept, owed])
+    expect([journal.healthy(), await journal.probe()]).toEqual([false, false])
+    expect(said).toEqual([expect.stringContaining(name)])
+    writeFileSync(join(directory, name), '')
+    expect([await journal.probe(), journal.healthy()]).toEqual([true, true])
     await close()
   },
 )
