@@ -15,7 +15,7 @@ import { closeSync, openSync } from 'node:fs'
 /** The longest that the suite may take: a hung one is a failure with its output, not a run without an end. */
 const SUITE_SECONDS = Number(process.env['SUITE_SECONDS'] ?? 2100)
 /** The longest that one file may take when it is tried again. */
-const FILE_SECONDS = Math.min(300, SUITE_SECONDS)
+const FILE_SECONDS = Math.min(600, SUITE_SECONDS)
 const MOST_FILES = 5
 /** Of a failure's text: its beginning holds the error, its end the stack and the name. */
 const FIRST_LINES = 20

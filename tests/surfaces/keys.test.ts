@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 import { fileGateway } from '#tests/support/gateway/file-gateway.ts'
+import { TOLD_WITHIN_MS } from '#tests/support/told-within.ts'
 import { until } from '#tests/support/upstreams/upstream.ts'
 import { mintKey } from '@/accounts/api-key.ts'
 import { CALLS, call, readError, SURFACES, type Surface } from './calls.ts'
@@ -155,9 +156,9 @@ describe.each(SURFACES)('%s', surface => {
     expect(error).toMatchObject({ status: 403, code: 'account_suspended' })
     // The database refuses a hold before the process has heard that its keys have changed.
     const models = () => fetch(`${gateway.url}/v1/models`, { headers: { authorization: `Bearer ${key}` } })
-    await until(async () => (await models()).status === 403)
+    await until(async () => (await models()).status === 403, TOLD_WITHIN_MS)
     await gateway.accounts.resumeAccount(accountId)
-    await until(async () => (await call(gateway, surface, { key })).status === 200)
+    await until(async () => (await call(gateway, surface, { key })).status === 200, TOLD_WITHIN_MS)
   })
 
   test('answers 403 ip_not_allowed from an address that the key does not allow', async () => {

@@ -101,7 +101,7 @@ describe('two workers on the embedded default with Redis', () => {
   let key: string
   beforeAll(async () => {
     ;({ server, key } = await start())
-  }, 120_000)
+  }, 240_000)
   afterAll(() => server.close(), 60_000)
 
   test('share the port, and one ops listener tells of both', async () => {
@@ -114,7 +114,7 @@ describe('two workers on the embedded default with Redis', () => {
     expect(await metric(server, 'tollgate_workers')).toBe(2)
     expect(await metric(server, 'tollgate_ledger_healthy')).toBe(1)
     expect((await fetch(`${server.opsUrl}/readyz`)).status).toBe(200)
-  }, 120_000)
+  }, 240_000)
 
   test('one that is killed is followed by another, while the other goes on serving', async () => {
     const [victim = 0, survivor = 0] = workersOf(server)

@@ -1,11 +1,9 @@
 import { describe, expect, test } from 'bun:test'
 import { PASSWORD, type RouteName } from '#tests/support/gateway/console.ts'
 import { fileConsole } from '#tests/support/gateway/file-gateway.ts'
+import { TOLD_WITHIN_MS } from '#tests/support/told-within.ts'
 import { until } from '#tests/support/upstreams/upstream.ts'
 import { sqlErrorOf } from '@/db/sql-error.ts'
-
-/** Much less than the 30 s for which a key would be believed without being told. */
-const TOLD_WITHIN_MS = 15_000
 
 const { gateway, site } = await fileConsole()
 const owner = await site.signUp('owner@example.com', 'owner')

@@ -36,7 +36,7 @@ describe.skipIf(!HAS_BROWSER)(`with ${REQUESTS} requests in the log`, () => {
     { path: '/admin/traffic', ready: 'table[role="table"] tbody tr' },
     { path: '/billing', ready: 'table[role="table"] tbody tr' },
   ])(
-    '$path is interactive within a second',
+    '$path is interactive within a second, or as soon as the machine can',
     async ({ path, ready }) => {
       let [quickest, bare, bound] = [Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY, INTERACTIVE_MS]
       for (let round = 0; round < ROUNDS && quickest >= bound; round++) {

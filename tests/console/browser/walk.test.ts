@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect } from 'bun:test'
 import { BROWSER_TIMEOUT_MS, HAS_BROWSER, type Visitor } from '#tests/support/browser.ts'
+import { TOLD_WITHIN_MS } from '#tests/support/told-within.ts'
 import { refuseCharge } from './furnish.ts'
 import { inOrder } from './in-order.ts'
 import { addModel, addSimulator, becomeOwner, createKey, OWNER, openStage, type Stage } from './stage.ts'
@@ -473,15 +474,12 @@ describe.skipIf(!HAS_BROWSER)('from the printed link to a paid answer, in a brow
   })
 })
 
-/** On a machine that does other work as well. */
-const BECOMES_MS = 60_000
-
 /** A change reaches the relay by notification, a moment after the page says that it is done. */
 async function becomes<Answer extends { status: number }>(
   ask: () => Promise<Answer>,
   status: number,
 ): Promise<Answer> {
-  const deadline = performance.now() + BECOMES_MS
+  const deadline = performance.now() + TOLD_WITHIN_MS
   for (;;) {
     const answer = await ask()
     if (answer.status === status) return answer
