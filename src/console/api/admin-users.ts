@@ -45,14 +45,15 @@ export function adminUsersApi(console: Console, listener: Listener) {
     const action = status === 'active' ? 'user.enable' : 'user.disable'
     const changed = await change(call, id, action, statusOf, async (tx, user) => {
       const store = userStore(tx)
-      if (status === 'active') await refuseClosed(tx, user)
-      if (status === 'disabled') {
-        await refuseLastOwner(tx, user)
-        await sessionStore(tx).endAll(id)
-        await linkStore(tx).revoke(user.email, ['password_reset', 'invite'])
-        await linkStore(tx).revokeMadeBy(id)
+      if (status === 'active') {
+        await refuseClosed(tx, user)
+        return store.change(id, { status })
       }
-      return store.change(id, { status })
+      await refuseLastOwner(tx, user)
+      await sessionStore(tx).endAll(id)
+      await linkStore(tx).revoke(user.email, ['password_reset', 'invite'])
+      await linkStore(tx).revokeMadeBy(id)
+      return store.change(id, { status, resetRequestedAt: null })
     })
     return consoleUserRow(changed)
   }

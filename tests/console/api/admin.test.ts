@@ -270,6 +270,22 @@ test('who waits for a link is found by that, until one is made or they have sign
   expect(await found('active')).toEqual(['forgot-nothing@example.com', second.email])
 })
 
+test('who is disabled waits for no link, nor does so again once enabled', async () => {
+  const { email, userId } = await site.signUp('shut-out@example.com')
+  const waiting = async () => {
+    const query = { search: email, status: 'waiting' } as const
+    return (await site.call(owner, 'GET /api/admin/users', { query })).items.length
+  }
+  await site.call(undefined, 'POST /api/password-reset', { body: { email } })
+  await until(async () => (await waiting()) === 1)
+  const params = { id: userId }
+  const disabled = await site.call(owner, 'POST /api/admin/users/:id/disable', { params })
+  expect(disabled.reset_requested_at).toBeNull()
+  expect(await waiting()).toBe(0)
+  await site.call(owner, 'POST /api/admin/users/:id/enable', { params, body: { password: PASSWORD } })
+  expect(await waiting()).toBe(0)
+})
+
 test('the last owner cannot be taken away', async () => {
   const params = { id: owner.userId }
   for (const [name, body] of [
