@@ -296,11 +296,12 @@ describe('price changes', () => {
     expect(forceInWords({ input: '2', changes: [december, january] }, { input: '3' }, day)).toMatch(text)
   })
 
-  test('say that no price at all drops what is planned', () => {
-    expect(forceInWords({ input: '2', changes: [december] }, null, '')).toEndWith(
-      'What is planned from 2026-12-01 on is dropped.',
+  test('say that no price at all has requests refused, and drops what is planned', () => {
+    const refused = 'Requests that come from now on are refused: a model without prices cannot be called.'
+    expect(forceInWords({ input: '2' }, null, '')).toBe(refused)
+    expect(forceInWords({ input: '2', changes: [december, january] }, null, '')).toBe(
+      `${refused} What is planned from 2026-12-01 on is dropped.`,
     )
-    expect(forceInWords({ input: '2' }, null, '')).toEndWith('for requests that come from now on.')
   })
 
   test.each([

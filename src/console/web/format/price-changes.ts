@@ -32,15 +32,19 @@ export function withoutChange(prices: Prices, from: string): Prices {
   return left.length === 0 ? pricesNow(prices) : { ...pricesNow(prices), changes: left }
 }
 
-/** In words, when new prices are in force, from a day on or at once (an empty text): a planned change of a later day ends them. */
+/**
+ * In words, when new prices are in force, from a day on or at once (an empty text): a planned change of a later day ends
+ * them. Without any, what is planned goes as well.
+ */
 export function forceInWords(prices: Prices | null, after: PriceSet | null, day: string): string {
+  const next = prices?.changes?.find(({ from }) => from > day)?.from
+  if (after === null) {
+    const refused = 'Requests that come from now on are refused: a model without prices cannot be called.'
+    return next === undefined ? refused : `${refused} What is planned from ${next} on is dropped.`
+  }
   const begin =
     day === ''
       ? 'The new prices are in force at once, for requests that come from now on.'
       : `The new prices are in force from 00:00 UTC of ${day}, for requests that come from then on.`
-  const next = prices?.changes?.find(({ from }) => from > day)?.from
-  if (next === undefined) return begin
-  return after === null
-    ? `${begin} What is planned from ${next} on is dropped.`
-    : `${begin} They end with ${next}, from when others are planned.`
+  return next === undefined ? begin : `${begin} They end with ${next}, from when others are planned.`
 }
