@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test'
 import { decodeContext } from '#tests/transcripts/conversion.ts'
 import { collect } from '@/generation/collect.ts'
 import { runMachine } from '@/generation/machine.ts'
-import type { JsonObject } from '@/json/json.ts'
+import { type JsonObject, present } from '@/json/json.ts'
 import { chunk, codec, decodeChunks } from './fixtures.ts'
 
 const STOP = { finishReason: 'STOP' }
@@ -303,6 +303,35 @@ test('what the total alone tells of are thoughts, or cached tokens where it is a
     reasoning: 0,
   })
   expect(usage({ ...told, totalTokenCount: 1e15 })).toMatchObject({ outputText: 50, reasoning: 0 })
+})
+
+test('thoughts that the total has no room for beside the candidates are among them, and counted once', () => {
+  const usage = (usageMetadata: JsonObject) => answer({ usageMetadata, candidates: [STOP] }).usage
+  const told = { promptTokenCount: 100, candidatesTokenCount: 50, thoughtsTokenCount: 40 }
+  const within = { inputUncached: 100, outputText: 10, reasoning: 40 }
+  expect(usage({ ...told, totalTokenCount: 150 })).toMatchObject(within)
+  expect(usage({ ...told, toolUsePromptTokenCount: 20, totalTokenCount: 170 })).toMatchObject({
+    ...within,
+    inputUncached: 120,
+  })
+  expect(usage({ ...told, thoughtsTokenCount: 50, totalTokenCount: 150 })).toMatchObject({
+    outputText: 0,
+    reasoning: 50,
+  })
+  const spoken = { candidatesTokensDetails: [{ modality: 'AUDIO', tokenCount: 8 }] }
+  expect(usage({ ...told, ...spoken, totalTokenCount: 150 })).toMatchObject({
+    outputText: 2,
+    reasoning: 40,
+    audioOutput: 8,
+  })
+  const beside = { inputUncached: 100, outputText: 50, reasoning: 40 }
+  for (const totalTokenCount of [undefined, 0, 140, 149, 190, 250]) {
+    expect(usage({ ...told, ...present({ totalTokenCount }) })).toMatchObject(beside)
+  }
+  expect(usage({ ...told, thoughtsTokenCount: 60, totalTokenCount: 150 })).toMatchObject({
+    outputText: 50,
+    reasoning: 60,
+  })
 })
 
 test('edge 88: numbers of arguments keep their digits', () => {

@@ -13,6 +13,7 @@ import { asArray, asObject, asString, type JsonObject, type JsonValue, present }
 /**
  * `usageMetadata` in disjoint buckets. The prompt count includes cached tokens and lacks those of
  * server tools; thoughts stand beside the candidates' count, or in the total alone. Zero counts may be absent.
+ * Where the total has no room for thoughts beside the candidates, a reseller counted them among these.
  */
 export function decodeUsage(metadata: JsonObject): Usage {
   const thought = wholeCount(metadata['thoughtsTokenCount'])
@@ -29,13 +30,15 @@ export function decodeUsage(metadata: JsonObject): Usage {
   const cacheRead = Math.min(cached, prompt)
   const audioUncached = Math.max(0, audio - audioTokens(metadata['cacheTokensDetails']))
   const audioInput = Math.min(audioUncached, prompt - cacheRead)
-  const audioOutput = Math.min(audioTokens(metadata['candidatesTokensDetails']), output)
+  const isWithin = thought <= output && wholeCount(metadata['totalTokenCount']) === input + output
+  const answer = isWithin ? output - thought : output
+  const audioOutput = Math.min(audioTokens(metadata['candidatesTokensDetails']), answer)
   return {
     inputUncached: prompt - cacheRead - audioInput,
     cacheRead,
     cacheWrite5m: 0,
     cacheWrite1h: 0,
-    outputText: output - audioOutput,
+    outputText: answer - audioOutput,
     reasoning: thought > 0 ? thought : untold.output,
     audioInput,
     audioOutput,
