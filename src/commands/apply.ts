@@ -24,7 +24,11 @@ export const applyCommand: Command = {
   async run(args, io) {
     const words = readArguments(args, { prune: 'flag', 'dry-run': 'flag' }, ['FILE'])
     const [path = ''] = words.positionals
-    const options = { prune: words.flags.has('prune'), dryRun: words.flags.has('dry-run') }
+    const options = {
+      prune: words.flags.has('prune'),
+      dryRun: words.flags.has('dry-run'),
+      now: new Date(io.now()),
+    }
     const result = await withDatabase(io, async (db, settings) =>
       applyPath(db, await openSecretBox(db, settings), path, io.env, options),
     )
@@ -58,12 +62,12 @@ export async function applyPath(
   secretBox: SecretBox,
   path: string,
   env: Environment,
-  options: { prune: boolean; dryRun: boolean },
+  { now, ...options }: { prune: boolean; dryRun: boolean; now: Date },
 ): Promise<ApplyResult & { unserved: readonly string[] }> {
   const known = options.prune ? NOTHING : await namesIn(db)
   const file = await readConfigFile(path, env, known)
   const applied = await applyFile(db, secretBox, file, { ...options, source: 'file' })
-  return { ...applied, unserved: unservedIn(file) }
+  return { ...applied, unserved: unservedIn(file, now) }
 }
 
 const NOTHING: Known = { channels: new Set() }

@@ -83,7 +83,8 @@ async function serve({ settings, io, log, metrics }: Serving): Promise<void> {
   // Once more, for a start that fails: it is to tell why, although closing the database takes a while.
   opened.defer(endsByItself)
   const secretBox = await openServing(database, settings)
-  const operatorFile = { find: () => configFileOf(settings), database, secretBox, env: io.env, log }
+  const base = { database, secretBox, clock: systemClock, log }
+  const operatorFile = { ...base, find: () => configFileOf(settings), env: io.env }
   await applyAtStart(operatorFile)
   const applyAgain = applierOf(operatorFile)
   onHangup(() => void applyAgain())
@@ -91,7 +92,6 @@ async function serve({ settings, io, log, metrics }: Serving): Promise<void> {
   // Who asks whether this process serves is told that it stops, until it has.
   let ops: ReturnType<typeof bindOps> | undefined
   opened.defer(() => ops?.stop(true))
-  const base = { database, secretBox, clock: systemClock, log }
   // Its workers serve one before the other, and each knows whether it has to take leave.
   if (settings.workers > 1) endsByItself()
   const server =

@@ -1,3 +1,4 @@
+import type { Clock } from '@/clock/clock.ts'
 import { applyPath } from '@/commands/apply.ts'
 import type { Environment } from '@/config/settings.ts'
 import type { Database } from '@/db/connect.ts'
@@ -13,6 +14,7 @@ interface OperatorFileOptions {
   database: Database
   secretBox: SecretBox
   env: Environment
+  clock: Pick<Clock, 'now'>
   log: Log
 }
 
@@ -24,9 +26,10 @@ export async function applyAtStart(options: OperatorFileOptions): Promise<void> 
 
 async function applyFrom(
   path: string,
-  { database, secretBox, env, log }: OperatorFileOptions,
+  { database, secretBox, env, clock, log }: OperatorFileOptions,
 ): Promise<void> {
-  const applied = await applyPath(database, secretBox, path, env, { prune: false, dryRun: false })
+  const now = new Date(clock.now())
+  const applied = await applyPath(database, secretBox, path, env, { prune: false, dryRun: false, now })
   for (const jump of applied.warnings) warnOfJump(log, jump)
   for (const warning of applied.unserved) log.warn(warning)
   if (applied.currencyChange !== undefined) log.warn(describeCurrencyChange(applied.currencyChange))

@@ -19,6 +19,8 @@ afterAll(async () => {
 })
 
 const path = join(directory, 'tollgate.yaml')
+const NOW = new Date('2026-06-01')
+const clock = { now: () => NOW.getTime() }
 const isWaited = async () =>
   (
     await database.sql`
@@ -29,7 +31,7 @@ const isWaited = async () =>
 test('a file that is to be applied again waits for the one before, and is told of after it', async () => {
   const lines: string[] = []
   const log = createLog({ level: 'info', format: 'json' }, { write: line => lines.push(line) })
-  const apply = applierOf({ find: () => path, database, secretBox: box, env: {}, log })
+  const apply = applierOf({ find: () => path, database, secretBox: box, env: {}, clock, log })
   await Bun.write(path, 'currency: EUR\n')
   const applied: Promise<void>[] = []
   await database.orm.transaction(async tx => {
@@ -39,7 +41,7 @@ test('a file that is to be applied again waits for the one before, and is told o
     await Bun.write(path, 'currency: euro\n')
     applied.push(apply())
     // The same once more and not in turn, so that the one before would have come to its end as well.
-    await applyPath(database, box, path, {}, { prune: false, dryRun: true }).catch(() => undefined)
+    await applyPath(database, box, path, {}, { prune: false, dryRun: true, now: NOW }).catch(() => undefined)
     expect(lines).toEqual([])
   })
   await Promise.all(applied)
@@ -54,7 +56,14 @@ test('a file that is not there changes nothing, and is found once it is', async 
   const lines: string[] = []
   const log = createLog({ level: 'info', format: 'json' }, { write: line => lines.push(line) })
   const settings: { configFile: string | undefined } = { configFile: join(directory, 'later.yaml') }
-  const apply = applierOf({ find: () => configFileOf(settings), database, secretBox: box, env: {}, log })
+  const apply = applierOf({
+    find: () => configFileOf(settings),
+    database,
+    secretBox: box,
+    env: {},
+    clock,
+    log,
+  })
   await apply()
   await Bun.write(join(directory, 'later.yaml'), 'currency: CHF\n')
   await apply()
@@ -69,7 +78,7 @@ test('a model that every caller would be refused is applied, and a warning of th
   const log = createLog({ level: 'warn', format: 'json' }, { write: line => lines.push(line) })
   const channel = '{ name: main, format: openai-responses, base_url: "simulator:" }'
   await Bun.write(path, `channels: [${channel}]\nmodels: [{ id: unpriced, channels: [{ channel: main }] }]\n`)
-  await applyAtStart({ find: () => path, database, secretBox: box, env: {}, log })
+  await applyAtStart({ find: () => path, database, secretBox: box, env: {}, clock, log })
   expect(lines.map(line => JSON.parse(line)['msg'])).toEqual([
     'the model unpriced has no prices: until it has, every request of it is refused',
   ])
