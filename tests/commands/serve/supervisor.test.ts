@@ -200,7 +200,7 @@ test('a worker that dies while the others still start is followed by another', a
       TOLLGATE_SECRET: SECRET,
       WORKERS: '2',
     },
-    stdio: ['ignore', 'pipe', 'ignore'],
+    stdio: ['ignore', 'pipe', 'inherit'],
   })
   let output = ''
   const reading = supervisor.stdout.pipeThrough(new TextDecoderStream()).pipeTo(
@@ -217,8 +217,9 @@ test('a worker that dies while the others still start is followed by another', a
   let opsUrl: string | undefined
   await until(() => {
     opsUrl = /ops {2}(\S+)/.exec(output)?.[1]
-    return opsUrl !== undefined
+    return opsUrl !== undefined || supervisor.exitCode !== null
   }, START_MS)
+  expect(supervisor.exitCode).toBeNull()
   await until(async () => (await metric({ opsUrl: opsUrl ?? '' }, 'tollgate_workers')) === 2, START_MS)
   supervisor.kill('SIGTERM')
   expect(await supervisor.exited).toBe(0)
