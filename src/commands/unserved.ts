@@ -1,7 +1,8 @@
 import type { ConfigFile, ModelEntry } from '@/config/entries.ts'
+import { dialectOf } from '@/exchange/operations/dialect.ts'
 import type { Format } from '@/generation/format.ts'
 import { readPricePlan } from '@/generation/rate-text.ts'
-import { SERVED_BY, type Surface } from '@/generation/surface.ts'
+import type { Surface } from '@/generation/surface.ts'
 import { isPriced, surfacesPriced, WORKS } from '@/pricing/coverage.ts'
 
 /**
@@ -54,6 +55,16 @@ function describe(surface: Surface | undefined, ids: readonly string[]): string 
     : `${who} are offered for ${surface}, which none of their channels can serve`
 }
 
+/** Conversations are converted for every format. */
 function serves(format: Format, surface: Surface): boolean {
-  return SERVED_BY[surface].includes(format)
+  switch (surface) {
+    case 'embeddings':
+    case 'images':
+    case 'videos':
+      return dialectOf(format) !== undefined
+    case 'audio':
+      return dialectOf(format) === 'openai'
+    default:
+      return true
+  }
 }

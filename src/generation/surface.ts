@@ -1,4 +1,4 @@
-import { FORMATS, type Format } from './format.ts'
+import type { Format } from './format.ts'
 
 /** What clients call. The first four converse; each of those has a wire format of its own. */
 export const SURFACES = [
@@ -32,18 +32,3 @@ export const SURFACE_FORMAT = {
   videos: 'openai-chat-completions',
   audio: 'openai-chat-completions',
 } as const satisfies Record<Surface, Format>
-
-const OPENAI_FORMATS = ['openai-chat-completions', 'openai-responses'] as const
-const MEDIA_FORMATS = [...OPENAI_FORMATS, 'gemini-generate-content'] as const
-
-/** The formats whose channels can serve a surface at all; a conversation is written for every one. */
-export const SERVED_BY: Readonly<Record<Surface, readonly Format[]>> = {
-  chat: FORMATS,
-  responses: FORMATS,
-  messages: FORMATS,
-  gemini: FORMATS,
-  embeddings: MEDIA_FORMATS,
-  images: MEDIA_FORMATS,
-  videos: MEDIA_FORMATS,
-  audio: OPENAI_FORMATS,
-}
