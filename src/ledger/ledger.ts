@@ -175,8 +175,9 @@ export async function openLedger(options: LedgerOptions): Promise<Ledger> {
     }
   }
 
-  const adopted = adoption.run()
-  adopted.catch(err => log.error({ err }, 'what dead processes left could not be taken in'))
+  const adopted = adoption
+    .run()
+    .catch(err => log.error({ err }, 'what dead processes left could not be taken in'))
   await within(timings.adoptionPatienceMs, adopted, clock)
   upkeep.start()
   const parts = opened.move()

@@ -1,10 +1,11 @@
 import { afterAll, expect, test } from 'bun:test'
-import { writeFileSync } from 'node:fs'
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { manualClock } from '#tests/support/manual-clock.ts'
 import { until } from '#tests/support/upstreams/upstream.ts'
 import { encodeRecords } from '@/ledger/spill/journal.ts'
 import { TIMINGS } from '@/ledger/timings.ts'
+import { createLog } from '@/telemetry/log.ts'
 import { costOf, holdOf, ledgerFixture, newId } from './fixture.ts'
 
 const fixture = await ledgerFixture()
@@ -56,4 +57,16 @@ test('a start does not wait long for what the dead left; meanwhile their holds a
   // Heartbeats of the clock's are on their way beside these, and of two that reap one leaves it to the other.
   await until(async () => (await balance())?.pendingNano === 0n)
   expect(await balance()).toMatchObject({ balanceNano: 93n })
+})
+
+test('a start that cannot take in what the dead left says so, and serves', async () => {
+  const payer = await fixture.payer(100n)
+  const unreadable = join(fixture.directory, 'unreadable.journal')
+  mkdirSync(unreadable)
+  const lines: string[] = []
+  const log = createLog({ level: 'error', format: 'json' }, { write: line => lines.push(line) })
+  const ledger = await fixture.open({ log })
+  expect(lines.join('')).toContain('what dead processes left could not be taken in')
+  expect(await ledger.hold(holdOf(payer, 10n))).toMatchObject({ granted: true })
+  rmSync(unreadable, { recursive: true })
 })

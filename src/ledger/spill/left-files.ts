@@ -57,23 +57,33 @@ async function adoptSome<Item extends { id: string }>(
   { read, takeIn, onTaken }: Adopter<Item>,
 ): Promise<void> {
   const locked = new Map<string, FileLock>()
-  const taken: string[] = []
   try {
     for (const path of paths) {
-      const lock = tryExclusive(lockOf(path))
+      const lock = tryLeft(path)
       if (lock !== undefined) locked.set(path, lock)
     }
-    const files = await Promise.all([...locked.keys()].map(path => readLeft(path, read)))
+    // Another process may have taken one in since the directory was read.
+    const left = [...locked.keys()].filter(path => existsSync(path))
+    const files = await Promise.all(left.map(path => readLeft(path, read)))
     await takeIn([...new Map(files.flatMap(({ items }) => items.map(item => [item.id, item]))).values()])
     for (const { path, items, tornBytes } of files) {
       if (tornBytes > 0) await rename(path, `${path}.torn`)
       else rmSync(path)
-      taken.push(path)
       if (items.length > 0 || tornBytes > 0) onTaken(path, items.length, tornBytes)
     }
   } finally {
     for (const lock of locked.values()) lock.release()
-    for (const path of taken) rmSync(lockOf(path), { force: true })
+    for (const path of locked.keys()) if (!existsSync(path)) rmSync(lockOf(path), { force: true })
+  }
+}
+
+/** The lock of a file that was left; undefined: another process has it, or takes it away this moment with the file. */
+function tryLeft(path: string): FileLock | undefined {
+  try {
+    return tryExclusive(lockOf(path))
+  } catch (error) {
+    if (existsSync(path)) throw error
+    return undefined
   }
 }
 

@@ -1,0 +1,55 @@
+import { expect, test } from 'bun:test'
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { encodeTexts } from '@/ledger/spill/journal.ts'
+import { adoptLeft } from '@/ledger/spill/left-files.ts'
+
+/** A directory in which a record was left in each of so many files. */
+function leave(count: number) {
+  const directory = mkdtempSync(join(tmpdir(), 'tollgate-left-files-'))
+  const ids = Array.from({ length: count }, (_, index) => String(index + 10))
+  for (const id of ids) writeFileSync(join(directory, `${id}.left`), encodeTexts([id]))
+  return { directory, ids, [Symbol.dispose]: () => rmSync(directory, { recursive: true }) }
+}
+
+test('a file that another process has taken in since the directory was read is nothing to take in', async () => {
+  // One more than are locked at once.
+  using left = leave(17)
+  const taken: string[] = []
+  const adopt = (allowed: Promise<void>) => {
+    const takeIn = async (items: readonly { id: string }[]) => {
+      await allowed
+      taken.push(...items.map(({ id }) => id))
+    }
+    const adopter = { read: (id: string) => ({ id }), takeIn, onTaken: () => undefined }
+    return adoptLeft(left.directory, '.left', [], adopter, new AbortController().signal)
+  }
+  const { promise, resolve } = Promise.withResolvers<void>()
+  const slow = adopt(promise)
+  await adopt(Promise.resolve())
+  expect(taken).toHaveLength(1)
+  resolve()
+  await slow
+  expect(taken.toSorted()).toEqual(left.ids)
+  expect(readdirSync(left.directory)).toEqual([])
+})
+
+/** Prints what it has taken in of a directory. */
+const ADOPTER = `
+import { adoptLeft } from '${join(import.meta.dir, '../../../src/ledger/spill/left-files.ts')}'
+const taken = []
+const takeIn = async items => void taken.push(...items.map(({ id }) => id))
+const adopter = { read: id => ({ id }), takeIn, onTaken: () => undefined }
+await adoptLeft(process.argv.at(-1), '.left', [], adopter, new AbortController().signal)
+console.log(JSON.stringify(taken))`
+
+test('of several processes at once each file is taken in by one, and none fails', async () => {
+  using left = leave(60)
+  const adopters = Array.from({ length: 4 }, () =>
+    Bun.spawn([process.execPath, '-e', ADOPTER, left.directory], { stderr: 'inherit' }),
+  )
+  const taken = await Promise.all(adopters.map(async ({ stdout }): Promise<string[]> => stdout.json()))
+  expect(taken.flat().toSorted()).toEqual(left.ids)
+  expect(readdirSync(left.directory)).toEqual([])
+})
