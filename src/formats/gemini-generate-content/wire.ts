@@ -43,13 +43,5 @@ export type WireResponse = Wire<
   >
 >
 
-/**
- * Two are in the public proto but not in the SDK (https://ai.google.dev/api/generate-content#FinishReason), and two in the
- * SDK from 3.3 on.
- */
-export type WireFinishReason =
-  | `${FinishReason}`
-  | 'MODEL_ARMOR'
-  | 'MISSING_THOUGHT_SIGNATURE'
-  | 'ESCALATION'
-  | 'PUP_LIMITED_DISABLED'
+/** Why an answer ended; the SDK has all that the public proto has. */
+export type WireFinishReason = `${FinishReason}`
