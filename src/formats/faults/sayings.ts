@@ -38,7 +38,7 @@ const FOREIGN_REASONING: readonly RegExp[] = [
   /invalid_encrypted_content/i,
   /encrypted content\b.{0,200}\bcould not be (?:verified|decrypted)/is,
   // Anthropic
-  /invalid\W{1,3}signature\W{1,3}in\W{1,3}thinking\W{1,3}block/i,
+  /invalid\W{1,3}(?:signature|data)\W{1,3}in\W{1,3}(?:redacted_)?thinking\W{1,3}block/i,
   // Gemini
   /thought[ _]?signature\b.{0,40}\b(?:not valid|invalid|corrupted)/i,
   /(?:invalid|corrupted)\W{1,3}thought[ _]?signature/i,

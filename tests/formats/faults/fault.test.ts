@@ -137,6 +137,11 @@ describe('reasoning that the upstream did not make, or takes none back of', () =
     ],
     ['messages.1.content.0: Invalid `signature` in `thinking` block', null],
     ['messages.3.content.0: Invalid signature in thinking block', null],
+    ['messages.23.content.2: Invalid `data` in `redacted_thinking` block', null],
+    [
+      'messages.1.content.0: Invalid `signature` in `thinking` block. The block is bound to a different conversation. Remove the block, or set `thinking.block_binding.prefix_mismatch_behavior` to "drop_block".',
+      null,
+    ],
     ['Thought signature is not valid.', null],
     ['Corrupted thought signature.', null],
     ['Some content is bad', 'invalid_encrypted_content'],
