@@ -34,7 +34,13 @@ export interface ModelTraits {
   /** Fetches public https addresses itself. */
   fetchesUrls: boolean
   maxCandidates: number
+  /** Fields that it answers with a 400. */
+  refuses: readonly RefusableField[]
 }
+
+const PENALTIES = ['presencePenalty', 'frequencyPenalty'] as const
+/** A field of requests that not all models take. */
+type RefusableField = (typeof PENALTIES)[number] | 'logprobs'
 
 const OLDER: ModelTraits = {
   thinking: { type: 'none' },
@@ -47,9 +53,11 @@ const OLDER: ModelTraits = {
   mediaInResults: false,
   fetchesUrls: false,
   maxCandidates: 8,
+  refuses: [],
 }
 
-const GEMINI_2_5: ModelTraits = { ...OLDER, jsonSchema: true, fetchesUrls: true }
+/** Vertex alone takes penalties and log probabilities for it; a request can do without the former. */
+const GEMINI_2_5: ModelTraits = { ...OLDER, jsonSchema: true, fetchesUrls: true, refuses: PENALTIES }
 
 const GEMINI_3: ModelTraits = {
   thinking: { type: 'level', levels: ['MINIMAL', 'LOW', 'MEDIUM', 'HIGH'] },
@@ -62,6 +70,7 @@ const GEMINI_3: ModelTraits = {
   mediaInResults: true,
   fetchesUrls: true,
   maxCandidates: 8,
+  refuses: [...PENALTIES, 'logprobs'],
 }
 
 const IMAGES_3: ModelTraits = { ...GEMINI_3, refusesUnsignedImages: true, maxCandidates: 1 }
@@ -69,7 +78,7 @@ const IMAGES_3: ModelTraits = { ...GEMINI_3, refusesUnsignedImages: true, maxCan
 const NO_THINKING: Thinking = { type: 'none' }
 
 /** A name that says nothing: a built-in tool can be done without, so it is not risked beside functions. */
-const UNKNOWN: ModelTraits = { ...GEMINI_3, mixedTools: false, refusesUnsignedCalls: false }
+const UNKNOWN: ModelTraits = { ...GEMINI_3, mixedTools: false, refusesUnsignedCalls: false, refuses: [] }
 
 /**
  * By name, the first row that fits. https://ai.google.dev/gemini-api/docs/thinking has the ranges. A Gemini that

@@ -375,21 +375,20 @@ describe('configuration', () => {
   })
 
   test('settings that Gemini has are said in its own fields', () => {
-    expect(
-      config({
-        temperature: 1.5,
-        topP: 0.9,
-        topK: 40,
-        stop: ['a'],
-        seed: 7,
-        presencePenalty: 1,
-        frequencyPenalty: -1,
-        logprobs: { top: 3 },
-        candidates: 2,
-        modalities: ['text', 'image'],
-        maxOutputTokens: 10,
-      }),
-    ).toEqual({
+    const said = {
+      temperature: 1.5,
+      topP: 0.9,
+      topK: 40,
+      stop: ['a'],
+      seed: 7,
+      presencePenalty: 1,
+      frequencyPenalty: -1,
+      logprobs: { top: 3 },
+      candidates: 2,
+      modalities: ['text', 'image'] as const,
+      maxOutputTokens: 10,
+    }
+    expect(config(said, G2)).toEqual({
       temperature: 1.5,
       topP: 0.9,
       topK: 40,
@@ -404,6 +403,30 @@ describe('configuration', () => {
       responseModalities: ['TEXT', 'IMAGE'],
     })
     expect(config({ candidates: 1 })).toBeUndefined()
+  })
+
+  test.each([
+    [G2, []],
+    ['someone-elses', []],
+    [G25, ['presencePenalty', 'frequencyPenalty']],
+    [G3, ['presencePenalty', 'frequencyPenalty', 'logprobs']],
+    ['gemini-3.8-flash', ['presencePenalty', 'frequencyPenalty', 'logprobs']],
+    ['gemini-4-neon', ['presencePenalty', 'frequencyPenalty', 'logprobs']],
+  ] as const)('what %s answers with a 400 is not sent and named: %j', (model, refused) => {
+    const { body, losses } = encode(
+      { presencePenalty: 0.5, frequencyPenalty: 0.5, logprobs: { top: undefined }, topK: 40 },
+      model,
+    )
+    expect(losses.map(loss => loss.field)).toEqual([...refused])
+    const sent = { topK: 40, presencePenalty: 0.5, frequencyPenalty: 0.5, responseLogprobs: true }
+    const left = Object.entries(sent).filter(
+      ([name]) => !refused.some(field => name.toLowerCase().endsWith(field.toLowerCase())),
+    )
+    expect(body['generationConfig']).toEqual(Object.fromEntries(left))
+  })
+
+  test('penalties of 0 are no loss', () => {
+    expect(encode({ presencePenalty: 0, frequencyPenalty: 0 }, 'gemini-4-neon').losses).toEqual([])
   })
 
   test('too many stop sequences and candidates are refused', () => {

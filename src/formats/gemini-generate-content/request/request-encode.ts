@@ -14,13 +14,14 @@ import { encodeTools } from './tools-encode.ts'
 export function encodeRequest(request: GenerationRequest, target: Target): EncodedRequest {
   const traits = modelTraits(target.model)
   const losses = new Losses()
-  loseUnsupported(request, UNSUPPORTED, losses)
+  loseUnsupported(request, [...UNSUPPORTED, ...traits.refuses], losses)
   if (request.parallelToolCalls === false && request.tools.length > 0) losses.add('parallelToolCalls')
 
   const { tools, toolConfig } = encodeTools(request.tools, request.toolChoice, traits, losses)
   const asked = askFor(request.output, tools, traits, losses)
   const limits = { traits, maxOutputTokens: target.maxOutputTokens }
-  const config = encodeConfig(request, asked.output, limits, losses)
+  const taken = { ...request, ...Object.fromEntries(traits.refuses.map(field => [field, undefined])) }
+  const config = encodeConfig(taken, asked.output, limits, losses)
   const body: JsonObject = present({
     systemInstruction: encodeSystem(request.instructions, asked.instruction, losses),
     contents: encodeContents(request.turns, { traits, vendor: target.vendor, losses }),
