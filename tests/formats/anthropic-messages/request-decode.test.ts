@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 import { wrapSignature } from '@/formats/signatures/signature.ts'
 import type { Signature } from '@/generation/part.ts'
+import type { Effort } from '@/generation/request.ts'
 import type { JsonObject, JsonValue } from '@/json/json.ts'
 import { decode, thrown } from './fixtures.ts'
 
@@ -350,6 +351,52 @@ describe('thinking and output', () => {
       ...(effort && { output_config: { effort } }),
     }
     expect(decode(body).reasoning).toEqual(expected)
+  })
+
+  const says = (role: string, content: JsonValue = 'words') => ({ role, content })
+  const sets = (effort: string | null, content: JsonValue = []) => ({
+    role: 'system',
+    content,
+    output_config: { effort },
+  })
+  const resultOnly = says('user', [{ type: 'tool_result', tool_use_id: 't', content: 'x' }])
+  const call = says('assistant', [{ type: 'tool_use', id: 't', name: 'f', input: {} }])
+
+  test.each<[string, JsonObject[], string]>([
+    ['behind the words that are answered', [says('user'), sets('low')], 'low'],
+    ['behind them and other system text', [says('user'), says('system'), sets('low', 'Be brief.')], 'low'],
+    ['in front of them', [sets('low'), says('user')], 'low'],
+    ['in front of words in blocks', [sets('low'), says('user', [{ type: 'text', text: 'words' }])], 'low'],
+    [
+      'turns ago',
+      [says('user'), sets('low'), says('assistant'), says('user'), says('assistant'), says('user')],
+      'low',
+    ],
+    [
+      'of several the last',
+      [says('user'), sets('low'), says('assistant'), sets('xhigh'), says('user')],
+      'xhigh',
+    ],
+    ['behind results, for the next words', [says('user'), call, resultOnly, sets('low')], 'high'],
+    [
+      'behind results, of the words before them',
+      [says('user'), sets('max'), call, resultOnly, sets('low')],
+      'max',
+    ],
+    ['behind the answer, for the next words', [says('user'), says('assistant'), sets('low')], 'high'],
+    ['null', [says('user'), sets(null)], 'high'],
+  ])('an effort that a system message sets counts where the vendor says: %s', (_name, messages, effort) => {
+    const request = decode({ messages, thinking: { type: 'adaptive' }, output_config: { effort: 'high' } })
+    expect(request.reasoning?.effort).toBe(effort as Effort)
+    expect(request.unread).toEqual([])
+  })
+
+  test('what else a message says of the output is named, and an effort that no system message sets', () => {
+    const unread = (message: JsonObject) => decode({ messages: [says('user'), message] }).unread
+    expect(unread({ ...sets('low'), output_config: { effort: 'low', tone: 'dry' } })).toEqual([
+      'messages.output_config.tone',
+    ])
+    expect(unread({ ...says('user'), output_config: { effort: 'low' } })).toEqual(['messages.output_config'])
   })
 
   test('a schema, under its new name and its old one', () => {

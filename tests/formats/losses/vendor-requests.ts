@@ -685,6 +685,11 @@ const messagesMedia = object(
         ),
       }),
       object({
+        role: 'system',
+        content: text('note'),
+        output_config: object({ effort: oneOf('low', 'medium', 'high', 'xhigh', 'max') }),
+      }),
+      object({
         role: 'assistant',
         content: list(
           object({ type: 'redacted_thinking', data: text('cipher') }),

@@ -5,7 +5,13 @@ import { FORMAT } from '@/formats/anthropic-messages/wire.ts'
 import type { ModelCall } from '@/formats/codec.ts'
 import { assertShape } from '@/formats/invalid.ts'
 import { schemaOutput } from '@/formats/schemas/output-format.ts'
-import { EFFORTS, type GenerationRequest, type OutputFormat, type Reasoning } from '@/generation/request.ts'
+import {
+  EFFORTS,
+  type Effort,
+  type GenerationRequest,
+  type OutputFormat,
+  type Reasoning,
+} from '@/generation/request.ts'
 import {
   asArray,
   asBoolean,
@@ -21,6 +27,7 @@ import {
 } from '@/json/json.ts'
 import { decodeMessages, decodeSystem } from './message-decode.ts'
 import { decodeToolChoice, decodeTools } from './tools-decode.ts'
+import { turnEffort } from './turn-effort.ts'
 import { unreadFieldsOf } from './unread-fields.ts'
 
 /**
@@ -79,6 +86,7 @@ export function decodeRequest(wire: JsonObject, call: ModelCall): GenerationRequ
   const messages = asArray(body['messages'])
   const tools = decodeTools(asArray(body['tools']), messages)
   const toolChoice = asObject(body['tool_choice'])
+  const effort = turnEffort(messages) ?? asWord(EFFORTS, asObject(body['output_config'])?.['effort'])
   return {
     model: call.model,
     stream: call.stream,
@@ -89,7 +97,7 @@ export function decodeRequest(wire: JsonObject, call: ModelCall): GenerationRequ
     parallelToolCalls: inverse(asBoolean(toolChoice?.['disable_parallel_tool_use'])),
     output: decodeOutput(body),
     verbosity: undefined,
-    reasoning: decodeReasoning(asObject(body['thinking']), asObject(body['output_config'])),
+    reasoning: decodeReasoning(asObject(body['thinking']), effort),
     maxOutputTokens: asNumber(body['max_tokens']),
     temperature: asNumber(body['temperature']),
     topP: asNumber(body['top_p']),
@@ -138,9 +146,8 @@ function decodeOutput(body: JsonObject): OutputFormat | undefined {
 
 function decodeReasoning(
   thinking: JsonObject | undefined,
-  outputConfig: JsonObject | undefined,
+  effort: Effort | undefined,
 ): Reasoning | undefined {
-  const effort = asWord(EFFORTS, outputConfig?.['effort'])
   if (thinking === undefined) {
     return effort === undefined ? undefined : { effort, budgetTokens: undefined, summary: undefined }
   }

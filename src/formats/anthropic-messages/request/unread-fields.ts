@@ -143,14 +143,21 @@ function readOfFormat(format: JsonValue): Read {
   return type === 'json_schema' && schema !== null && { type: true, schema: 'object' }
 }
 
+const MESSAGE: ReadFields = {
+  role: true,
+  content: textOr(list(readOfBlock)),
+  clear_at: oneOf('never', 'next_user_message'),
+}
+const SYSTEM_MESSAGE: ReadFields = { ...MESSAGE, output_config: { effort: oneOf(...EFFORTS) } }
+
+function readOfMessage(message: JsonValue): Read {
+  return asObject(message)?.['role'] === 'system' ? SYSTEM_MESSAGE : MESSAGE
+}
+
 const INSIDE: ReadFields = {
   // Plain text needs no block.
   system: textOr(list(readOfSystem)),
-  messages: list({
-    role: true,
-    content: textOr(list(readOfBlock)),
-    clear_at: oneOf('never', 'next_user_message'),
-  }),
+  messages: list(readOfMessage),
   tools: list(readOfTool),
   tool_choice: { type: true, name: true, disable_parallel_tool_use: 'boolean' },
   thinking: { type: true, budget_tokens: 'number', display: oneOf('summarized', 'omitted') },
