@@ -43,5 +43,10 @@ export type WireResponse = Wire<
   >
 >
 
-/** Why an answer ended; the SDK has all that the public proto has. */
-export type WireFinishReason = `${FinishReason}`
+/** Why an answer ended; these are in the public proto, and in the SDK from 3.3 on. */
+export type WireFinishReason =
+  | `${FinishReason}`
+  | 'MODEL_ARMOR'
+  | 'MISSING_THOUGHT_SIGNATURE'
+  | 'ESCALATION'
+  | 'PUP_LIMITED_DISABLED'
