@@ -57,6 +57,7 @@ const CASES: readonly (readonly [Format, JsonObject, string])[] = [
     'function_call',
   ],
   [CHAT, chatTool({ max_completion_tokens: 100, max_tokens: 50 }), 'max_tokens'],
+  [CHAT, chatTool({ cache_control: { ...mark, scope: 'global' } }), 'cache_control.scope'],
   [
     MESSAGES,
     {

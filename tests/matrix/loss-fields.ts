@@ -104,6 +104,7 @@ const CHAT: Field[] = [
   field('prompt_cache_key', 'talk-1'),
   field('prompt_cache_retention', '24h'),
   field('prompt_cache_options', { mode: 'explicit', ttl: '30m' }),
+  field('cache_control', { type: 'ephemeral' }),
   field('metadata', { team: 'red' }),
   field('store', true),
   field('service_tier', 'flex'),

@@ -68,7 +68,7 @@ export const openaiChatCompletions: Codec = {
     promptCacheKey: 'prompt_cache_key',
     serviceTier: 'service_tier',
     store: 'store',
-    cacheMark: 'prompt_cache_breakpoint',
+    cacheMark: ['prompt_cache_breakpoint', 'cache_control'],
     toolStrict: 'tools.function.strict',
     outputStrict: 'response_format.json_schema.strict',
     imageDetail: 'image_url.detail',

@@ -416,6 +416,37 @@ describe('messages', () => {
     expect(unread).toEqual([])
   })
 
+  test.each<[string, JsonObject[], boolean[][]]>([
+    [
+      'the last part',
+      [
+        { role: 'system', content: 's' },
+        { role: 'user', content: 'a' },
+        { role: 'user', content: 'b' },
+      ],
+      [[false], [false], [true]],
+    ],
+    [
+      'the last part that can have one',
+      [
+        { role: 'user', content: 'a' },
+        { role: 'assistant', content: null, refusal: 'no' },
+      ],
+      [[], [true], [false]],
+    ],
+    ['the instructions where nothing else is said', [{ role: 'system', content: 's' }], [[true]]],
+  ])('the mark of a whole request, as OpenRouter has it, is that of %s', (_, messages, expected) => {
+    const { instructions, turns, unread, extensions } = decodeRequest({
+      messages,
+      cache_control: { type: 'ephemeral', ttl: '1h' },
+    })
+    const marked = [instructions, ...turns.map(turn => turn.parts)].map(parts =>
+      parts.map(part => 'cache' in part && part.cache?.ttl === '1h'),
+    )
+    expect(marked).toEqual(expected)
+    expect({ unread, extensions }).toEqual({ unread: [], extensions: {} })
+  })
+
   test.each([
     [
       { type: 'image_url', image_url: { url: 'https://e.com/a.png', detail: 'low' } },

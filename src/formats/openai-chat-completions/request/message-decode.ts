@@ -10,7 +10,14 @@ import { customCallIn, legacyCallIn } from '@/formats/openai-chat-completions/em
 import { returnedSignature } from '@/formats/openai-chat-completions/thought-signature.ts'
 import { inputText } from '@/formats/tools/call-input.ts'
 import { withMark } from '@/formats/tools/results.ts'
-import type { Part, TextPart, ToolCallKind, ToolCallPart, ToolResultPart } from '@/generation/part.ts'
+import type {
+  CacheMark,
+  Part,
+  TextPart,
+  ToolCallKind,
+  ToolCallPart,
+  ToolResultPart,
+} from '@/generation/part.ts'
 import { textPart } from '@/generation/part.ts'
 import type { GenerationRequest, Turn } from '@/generation/request.ts'
 import { asArray, asObject, asString, type JsonObject, type JsonValue } from '@/json/json.ts'
@@ -19,13 +26,21 @@ import { decodeReasoningHistory } from './reasoning-decode.ts'
 /** The conversation in turns, with the system text at its head apart. */
 type Conversation = Pick<GenerationRequest, 'instructions' | 'turns'>
 
-/** Reads `messages`. */
-export function decodeMessages(messages: readonly JsonValue[]): Conversation {
+/** Reads `messages`. @param mark that of the whole request, which is its last part's */
+export function decodeMessages(messages: readonly JsonValue[], mark: CacheMark | undefined): Conversation {
   const reader = new MessageReader()
   for (const [index, message] of messages.entries()) {
     reader.push(asObject(message) ?? {}, `messages[${index}]`)
   }
-  return reader.conversation()
+  const conversation = reader.conversation()
+  return mark === undefined ? conversation : markedAtEnd(conversation, mark)
+}
+
+function markedAtEnd({ instructions, turns }: Conversation, mark: CacheMark): Conversation {
+  const at = turns.findLastIndex(({ parts }) => parts.some(part => 'cache' in part))
+  const last = turns[at]
+  if (last === undefined) return { instructions: withMark(instructions, mark), turns }
+  return { instructions, turns: turns.with(at, { ...last, parts: withMark(last.parts, mark) }) }
 }
 
 class MessageReader {

@@ -1,6 +1,7 @@
 import type { ModelCall } from '@/formats/codec.ts'
 import { assertShape, invalidRequest } from '@/formats/invalid.ts'
 import { endUser, olderUser, sharedHints } from '@/formats/openai/shared-fields.ts'
+import { cacheMark } from '@/formats/openai-chat-completions/content-decode.ts'
 import {
   decodeToolChoice,
   decodeTools,
@@ -44,7 +45,8 @@ export function decodeRequest(body: JsonObject, call: ModelCall): GenerationRequ
   return {
     model: call.model,
     stream: call.stream,
-    ...decodeMessages(asArray(body['messages'])),
+    // OpenRouter's: https://openrouter.ai/docs/client-sdks/typescript/models/anthropiccachecontroldirective
+    ...decodeMessages(asArray(body['messages']), cacheMark({ cache_control: body['cache_control'] })),
     tools: decodeTools(body),
     toolChoice: decodeToolChoice(body),
     // The legacy shape has room for one call an answer.
@@ -138,6 +140,7 @@ const KNOWN_FIELDS: ReadonlySet<string> = new Set([
   ...['max_tokens', 'max_completion_tokens', 'temperature', 'top_p', 'top_k', 'stop', 'seed'],
   ...['presence_penalty', 'frequency_penalty', 'logit_bias', 'logprobs', 'top_logprobs', 'n', 'modalities'],
   ...['safety_identifier', 'metadata', 'prompt_cache_key', 'service_tier', 'store', 'web_search_options'],
+  'cache_control',
 ])
 
 function decodeExtensions(body: JsonObject): GenerationRequest['extensions'] {

@@ -16,8 +16,9 @@ import { EFFORTS, MODALITIES, SUMMARIES } from '@/generation/request.ts'
 import { asObject, isJsonObject, type JsonObject, type JsonValue } from '@/json/json.ts'
 import { thinkingSwitch } from './thinking-switch.ts'
 
+const MARK = object({ type: 'string', ttl: oneOf('5m', '1h') })
 const MARKS: ReadFields = {
-  cache_control: object({ type: 'string', ttl: oneOf('5m', '1h') }),
+  cache_control: MARK,
   prompt_cache_breakpoint: object({ mode: oneOf('explicit'), ttl: oneOf('30m', '12h') }),
 }
 
@@ -108,6 +109,7 @@ const CHOICE: ReadFields = { type: true, function: NAMED, custom: NAMED, name: t
 const ALLOWED: ReadFields = { mode: 'string', tools: list(object(CHOICE)) }
 
 const INSIDE: ReadFields = {
+  cache_control: MARK,
   messages: list(readOfMessage),
   tools: list(readOfTool),
   functions: list(FUNCTION),
