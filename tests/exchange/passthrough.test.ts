@@ -327,6 +327,17 @@ describe('the answer on its way down', () => {
     for (const part of parts) expect(text).toContain(part)
   })
 
+  test.each([
+    ['alt=sse', 'text/event-stream'],
+    ['$alt=sse', 'text/event-stream'],
+    ['%24alt=sse;enum-encoding=int', 'text/event-stream'],
+    ['$alt=json;enum-encoding=int', 'application/json'],
+  ])('is to a Gemini caller who says %s %s', async (query, type) => {
+    upstream.answer = () => eventStream('data: {"candidates":[{"finishReason":"STOP"}]}\r\n\r\n')
+    const path = `/v1beta/models/gemini/echo:streamGenerateContent?${query}`
+    expect((await post(path, '{"contents":[]}')).headers.get('content-type')).toStartWith(type)
+  })
+
   test('never hands comments on to a Gemini stream', async () => {
     upstream.answer = () =>
       eventStream(

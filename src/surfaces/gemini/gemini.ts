@@ -92,7 +92,7 @@ function readAction(
     case 'generateContent':
       return { readCall: readGeneration({ model, stream: false, framing: 'sse' }), run: runExchange }
     case 'streamGenerateContent': {
-      const framing = query.get('alt') === 'sse' ? 'sse' : 'json-array'
+      const framing = streamsEvents(query) ? 'sse' : 'json-array'
       return { readCall: readGeneration({ model, stream: true, framing }), run: runExchange }
     }
     case 'countTokens':
@@ -114,6 +114,12 @@ function readAction(
     default:
       return undefined
   }
+}
+
+/** Whether the query asks for events, by either name: https://docs.cloud.google.com/apis/docs/system-parameters */
+function streamsEvents(query: URLSearchParams): boolean {
+  const [form] = (query.get('alt') ?? query.get('$alt') ?? '').split(';')
+  return form === 'sse'
 }
 
 /**
