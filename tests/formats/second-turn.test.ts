@@ -175,9 +175,9 @@ describe('what its maker wants back of an answer is given back, in its place', (
     },
   )
 
-  // As LiteLLM hands on Anthropic's thoughts, and Vertex has Gemini's signatures in this format.
+  // As LiteLLM hands on Anthropic's thoughts and Gemini's signatures, and Vertex has the latter in this format.
   test.each(others('openai-chat-completions'))(
-    "thinking blocks, and a signature in Vertex's place, through %s",
+    "thinking blocks, and signatures in Vertex's and LiteLLM's places, through %s",
     caller => {
       const kept = {
         role: 'assistant',
@@ -193,6 +193,12 @@ describe('what its maker wants back of an answer is given back, in its place', (
             type: 'function',
             function: { name: 'f', arguments: '{"a":1}' },
             extra_content: { vertex: { thought_signature: 'S4' } },
+          },
+          {
+            id: 'call_2',
+            type: 'function',
+            function: { name: 'f', arguments: '{"a":2}' },
+            provider_specific_fields: { thought_signature: 'S5' },
           },
         ],
       }

@@ -168,6 +168,38 @@ export const CHAT_VENDORS: readonly Probe[] = [
     ],
   },
   {
+    name: 'LiteLLM, with the signature that Gemini gave a call',
+    whole: whole(
+      {
+        tool_calls: [
+          {
+            id: 'call_1__thought__signature',
+            type: 'function',
+            provider_specific_fields: { thought_signature: 'signature' },
+            function: { name: 'f', arguments: '{"a":1}' },
+          },
+        ],
+      },
+      {},
+      'tool_calls',
+    ),
+    stream: [
+      chunk({
+        role: 'assistant',
+        tool_calls: [
+          {
+            index: 0,
+            id: 'call_1__thought__signature',
+            type: 'function',
+            provider_specific_fields: { thought_signature: 'signature' },
+            function: { name: 'f', arguments: '{"a":1}' },
+          },
+        ],
+      }),
+      end({}, 'tool_calls'),
+    ],
+  },
+  {
     name: 'MiniMax, which ends with all of the message',
     whole: whole(
       { content: '¤ Hello', name: 'MiniMax AI', audio_content: '' },

@@ -77,6 +77,7 @@ const ANSWER: ReadFields = {
     type: true,
     function: CALLED,
     custom: { name: true, input: true },
+    provider_specific_fields: object({ thought_signature: 'string' }),
     ...SIGNED,
   }),
   annotations: list(false),
