@@ -25,6 +25,8 @@ export interface ModelTraits {
   prefill: boolean
   /** Whether Anthropic's server runs tools for it. */
   hostedTools: boolean
+  /** Whether it thinks unless it is told not to, and then refuses a conversation with a call whose thought is missing. */
+  needsThoughts: boolean
 }
 
 const FIRST: ModelTraits = {
@@ -39,6 +41,7 @@ const FIRST: ModelTraits = {
   systemTurns: false,
   prefill: true,
   hostedTools: true,
+  needsThoughts: false,
 }
 const CLAUDE_3_7: ModelTraits = { ...FIRST, maxOutputTokens: 64_000, thinking: 'budget' }
 const CLAUDE_4_5: ModelTraits = { ...CLAUDE_3_7, sampling: 'one', outputFormat: true }
@@ -72,6 +75,8 @@ const FOREIGN: ModelTraits = {
   maxOutputTokens: undefined,
   hostedTools: false,
 }
+/** https://api-docs.deepseek.com/guides/thinking_mode */
+const DEEPSEEK: ModelTraits = { ...FOREIGN, needsThoughts: true }
 
 /**
  * Newest first; the first row whose family and version fit counts. Versions are major * 100 + minor.
@@ -104,7 +109,7 @@ export const modelTraits = remembered(traitsOf)
 
 function traitsOf(model: string): ModelTraits {
   const name = model.toLowerCase()
-  if (!name.includes('claude')) return FOREIGN
+  if (!name.includes('claude')) return name.includes('deepseek') ? DEEPSEEK : FOREIGN
   if (name.includes('claude-instant')) return FIRST
   const byFamily = FAMILY_FIRST.exec(name)
   if (byFamily !== null) return row(byFamily[1] ?? '', byFamily[2], byFamily[3])

@@ -319,6 +319,23 @@ describe('thoughts of the history', () => {
     })
   })
 
+  test.each([
+    ['that are open', open],
+    ['of before', [...open, assistant('done'), user('and?')]],
+  ])(
+    'DeepSeek, which thinks unasked, is told not to while the thought before calls %s is missing',
+    (_, turns) => {
+      const asked = encode({ turns, tools: [tool('f')] }, target('deepseek-v4-pro'))
+      expect(asked.body['thinking']).toEqual({ type: 'disabled' })
+      expect(asked.losses).toEqual([])
+      const whole = [user('a'), assistant(reasoning('hm', own), call('x')), ...turns.slice(2)]
+      const left = encode({ turns: whole, tools: [tool('f')] }, target('deepseek-v4-pro'))
+      expect(left.body['thinking']).toBeUndefined()
+      expect(JSON.stringify(left.body)).toContain('"signature":"sig"')
+      expect(encode({ turns, tools: [tool('f')] }, target('kimi-k3')).body['thinking']).toBeUndefined()
+    },
+  )
+
   test('a wrapped signature comes home through a caller', () => {
     const block = { type: 'thinking', thinking: 'hm', signature: wrapSignature(own, 'anthropic-messages') }
     const { turns } = decode({

@@ -12,6 +12,8 @@ interface ReasoningHistory {
   lost: boolean
   /** True when the talk waits for the model after tool results, and the thought that led to the calls is missing. */
   openLoopLacksThought: boolean
+  /** True when the thought before calls is missing, wherever they are. */
+  lacksThought: boolean
 }
 
 /**
@@ -23,6 +25,7 @@ export function reasoningHistory(turns: readonly Turn[], target: Target): Reason
   const kept = new Set<number>()
   let lost = false
   let lacking = false
+  let lacksThought = false
   for (const stretch of stretches(turns)) {
     const thoughts = stretch.flatMap(index => reasoningParts(turns[index]?.parts))
     const own = thoughts.length > 0 && thoughts.every(part => ownSignature(part, target) !== undefined)
@@ -30,9 +33,11 @@ export function reasoningHistory(turns: readonly Turn[], target: Target): Reason
     else if (thoughts.length > 0) lost = true
     const called = stretch.some(index => turns[index]?.parts.some(part => part.type === 'tool-call'))
     if (stretch.length > 0) lacking = called && !own
+    lacksThought ||= lacking
   }
   const answer = turns.findLastIndex(turn => turn.role === 'assistant')
-  return { kept, lost, openLoopLacksThought: lacking && turns.slice(answer + 1).some(answersCalls) }
+  const openLoopLacksThought = lacking && turns.slice(answer + 1).some(answersCalls)
+  return { kept, lost, openLoopLacksThought, lacksThought }
 }
 
 /** The signature to send, if this upstream made it. One of ours without content is nobody's. */

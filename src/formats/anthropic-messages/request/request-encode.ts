@@ -33,7 +33,8 @@ export function encodeRequest(request: GenerationRequest, target: Target): Encod
   const offered = encodeTools(request, model, losses)
   const output = encodeOutput(request.output, offered.tools.length > 0, model, losses)
   const forced = offered.forced || output.tool !== undefined
-  const conditions = { forced, thoughtMissing: history.openLoopLacksThought }
+  const thoughtMissing = model.needsThoughts ? history.lacksThought : history.openLoopLacksThought
+  const conditions = { forced, thoughtMissing }
   const thinking = encodeThinking(request, target, model, conditions, losses)
   const context = { target, model, thoughts: history.kept, thinking: thinking.on, losses }
   const spoken = [offered.instruction, output.instruction].flatMap(text =>

@@ -25,7 +25,7 @@ interface EncodedThinking {
 interface ThinkingConditions {
   /** A forced tool call: the API refuses it together with thinking, and the caller relies on the call. */
   forced: boolean
-  /** Tool results wait for the model, and its thought before the calls is missing: budget thinking is refused. */
+  /** The model's thought before calls is missing, be it before those whose results wait for it: budget thinking is refused. */
   thoughtMissing: boolean
 }
 
@@ -45,6 +45,7 @@ export function encodeThinking(
     return { maxTokens, ...off(model, losses) }
   }
   if (wish === 'off' || conditions.forced) return { maxTokens, ...off(model, losses, wish !== 'off') }
+  if (model.needsThoughts && conditions.thoughtMissing) return { maxTokens, ...off(model, losses) }
   // max_tokens 0 warms the cache: no answer, no thought, and no budget that could be below it.
   if (wish === 'silent' || request.reasoning === undefined || maxTokens === 0) {
     return { maxTokens, thinking: undefined, effort: undefined, on: model.thinksByDefault }
