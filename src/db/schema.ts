@@ -619,6 +619,8 @@ export const redeemCode = pgTable(
     /** When what is left of the credit that it gave is taken away; null: never. It cannot be redeemed after that either. */
     creditExpiresAt: moment(),
     createdAt: moment().notNull().defaultNow(),
+    /** When the uses that were left of it were taken back; null: they were not. */
+    revokedAt: moment(),
   },
   t => [
     check('redeem_code_hash_length', sql`octet_length(${t.codeHash}) = 32`),

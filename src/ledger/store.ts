@@ -319,6 +319,12 @@ export async function createCodes(
     ${creditExpiresAt?.toISOString() ?? null}::text::timestamptz)`
 }
 
+/** Takes back the uses that are left of a code, as a part of a transaction. False: none are, or they were taken back. */
+export async function revokeCode(sql: RawSql, hash: Uint8Array): Promise<boolean> {
+  const [row] = await sql<{ revoked: boolean }[]>`select ledger_revoke_code(${hash}) as revoked`
+  return row?.revoked === true
+}
+
 /** A charge that was made up for. */
 export interface LostCharge {
   /** The request's. */

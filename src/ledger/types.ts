@@ -132,7 +132,7 @@ export interface CodeTerms {
 
 /** What became of a redeem code; only `redeemed` moved money now. */
 export interface Redeemed {
-  result: 'redeemed' | 'already_redeemed' | 'used_up' | 'expired' | 'unknown'
+  result: 'redeemed' | 'already_redeemed' | 'used_up' | 'expired' | 'revoked' | 'unknown'
   amountNano: bigint
   balanceNano: bigint
 }

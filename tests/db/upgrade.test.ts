@@ -8,6 +8,8 @@ import { emptyTestDatabase } from '#tests/support/stores/database.ts'
 import { connect } from '@/db/connect.ts'
 import { migrate } from '@/db/migrate.ts'
 import { audit } from '@/ledger/audit.ts'
+import { hashCode } from '@/ledger/redeem-code.ts'
+import { revokeCode } from '@/ledger/store.ts'
 
 const database = await emptyTestDatabase()
 const folder = mkdtempSync(join(tmpdir(), 'migrations-'))
@@ -129,6 +131,52 @@ test('what was refunded and what failed of it before Tollgate kept what it was t
         (select told_at from refund_fact where fact = 'refunded so far') = max(e.created_at) filter (where e.kind = 'refund') as last
       from refund_fact f, entry e where f.fact = 're_1 failed' group by f.told_at`
     expect(times).toEqual({ noted: '2026-01-02 03:04:05', posted: true, last: true })
+  } finally {
+    await old.close()
+  }
+}, 60_000)
+
+test('codes from before they could be taken back are redeemed and taken back as new ones', async () => {
+  const old = await emptyTestDatabase()
+  try {
+    await migrateTo(44, old.url)
+    const { sql } = old
+    const [one, other] = await sql<{ id: bigint }[]>`
+      insert into account (email) values ('c@example.com'), ('d@example.com') returning id`
+    const [oneId, otherId] = [Number(one?.id), Number(other?.id)]
+    await sql`insert into wallet (account_id) values (${oneId}), (${otherId}) on conflict do nothing`
+    const [used, open, unused] = [hashCode('used'), hashCode('open'), hashCode('unused')]
+    await sql`insert into redeem_code (code_hash, amount, max_uses)
+      values (${used}, 5, 1), (${open}, 5, 2), (${unused}, 5, 1)`
+    const redeem = async (hash: Uint8Array, accountId: number) => {
+      const [row] = await sql<{ result: string }[]>`
+        select result from ledger_redeem(${Bun.randomUUIDv7()}, ${hash}, ${accountId})`
+      return row?.result
+    }
+    expect([await redeem(used, oneId), await redeem(open, oneId)]).toEqual(['redeemed', 'redeemed'])
+
+    await migrate(old.url)
+    expect([await revokeCode(sql, used), await revokeCode(sql, unused)]).toEqual([false, true])
+    const told = [await redeem(used, otherId), await redeem(open, otherId), await redeem(unused, otherId)]
+    expect(told).toEqual(['used_up', 'redeemed', 'revoked'])
+    const { ok } = await audit(old.url)
+    expect(ok).toBe(true)
+  } finally {
+    await old.close()
+  }
+}, 60_000)
+
+test('who was disabled before that took the mark of waiting for a link away has it no more', async () => {
+  const old = await emptyTestDatabase()
+  try {
+    await migrateTo(44, old.url)
+    await old.sql`
+      with made as (insert into account (email) values ('e@example.com'), ('f@example.com') returning id, email)
+      insert into console_user (email, password_hash, account_id, status, reset_requested_at)
+      select email, 'x', id, case email when 'e@example.com' then 'disabled' else 'active' end, now() from made`
+    await migrate(old.url)
+    const waiting = await old.sql`select email from console_user where reset_requested_at is not null`
+    expect([...waiting]).toEqual([{ email: 'f@example.com' }])
   } finally {
     await old.close()
   }

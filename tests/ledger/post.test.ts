@@ -2,7 +2,7 @@ import { afterAll, describe, expect, test } from 'bun:test'
 import { until } from '#tests/support/upstreams/upstream.ts'
 import { audit } from '@/ledger/audit.ts'
 import { hashCode } from '@/ledger/redeem-code.ts'
-import { postEntry } from '@/ledger/store.ts'
+import { postEntry, revokeCode } from '@/ledger/store.ts'
 import type { Posting } from '@/ledger/types.ts'
 import { costOf, forgetMonth, holdOf, ledgerFixture, newId, type Payer } from './fixture.ts'
 
@@ -356,6 +356,51 @@ describe('redeem codes', () => {
       balanceNano: 0n,
     })
   })
+
+  test('that were taken back give nothing more, and what they gave stays', async () => {
+    const [one, other] = [await fixture.payer(0n), await fixture.payer(0n)]
+    const [code = ''] = await fixture.codes({ amountNano: 7n, uses: 2 })
+    await fixture.redeem(code, one.accountId)
+    expect(await revokeCode(sql, hashCode(code))).toBe(true)
+    const told = { result: 'revoked', amountNano: 0n, balanceNano: 0n } as const
+    expect(await fixture.redeem(code, other.accountId)).toEqual(told)
+    expect(await fixture.redeem(code, one.accountId)).toMatchObject({
+      result: 'already_redeemed',
+      balanceNano: 7n,
+    })
+    expect(await revokeCode(sql, hashCode(code))).toBe(false)
+    expect(await revokeCode(sql, hashCode('none'))).toBe(false)
+  })
+
+  test.each(['redeemed', 'taken back'])(
+    'that are %s at this moment are not both: whoever comes second waits, and is told',
+    async first => {
+      const { accountId } = await fixture.payer(0n)
+      const [code = ''] = await fixture.codes({ amountNano: 7n, uses: 1 })
+      const hash = hashCode(code)
+      const running = await sql.reserve()
+      await running`begin`
+      let waiting: Promise<unknown>
+      if (first === 'redeemed') {
+        await running`select from ledger_redeem(${newId()}, ${hash}, ${accountId})`
+        waiting = revokeCode(sql, hash)
+      } else {
+        await running`select ledger_revoke_code(${hash})`
+        waiting = fixture.redeem(code, accountId)
+      }
+      await until(async () => {
+        const [row] = await sql<{ waiting: bigint }[]>`
+          select count(*) as waiting from pg_stat_activity
+          where datname = current_database() and wait_event_type = 'Lock' and query like '%ledger_re%'`
+        return row?.waiting === 1n
+      })
+      await running`commit`
+      running.release()
+      const told = { result: 'revoked', amountNano: 0n, balanceNano: 0n }
+      expect(await waiting).toEqual(first === 'redeemed' ? false : told)
+      expect((await store.balance(accountId))?.balanceNano).toBe(first === 'redeemed' ? 7n : 0n)
+    },
+  )
 })
 
 test('partitions are made ahead of time, by however many processes at once', async () => {

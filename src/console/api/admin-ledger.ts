@@ -7,7 +7,7 @@ import type { Console } from '../deployment.ts'
 import { ConsoleError } from '../failure.ts'
 import { readExpiry } from '../moments.ts'
 import { readAmount } from '../money/amount.ts'
-import { codeId, makeCodes } from '../money/redeem-codes.ts'
+import { codeId, makeCodes, type StoredCode, takeCodeBack } from '../money/redeem-codes.ts'
 import { cursorHash, cursorId, cursorOf, cursorOfHash, cursorRequest, readPage } from '../paging.ts'
 import { readSystem } from '../system.ts'
 import {
@@ -20,7 +20,6 @@ import {
 import { actorOf, controller, type Listener } from './controller.ts'
 
 type StoredAudit = typeof auditRun.$inferSelect
-type StoredCode = typeof redeemCode.$inferSelect
 
 /** Redeem codes, audits, the system's health and the log of acts. */
 export function adminLedgerApi(console: Console, listener: Listener) {
@@ -53,6 +52,8 @@ export function adminLedgerApi(console: Console, listener: Listener) {
       const terms = { amountNano, uses: body.uses ?? 1, count: body.count ?? 1, expiresAt, creditExpiresAt }
       return { codes: await makeCodes(console, actorOf(call), terms) }
     },
+    'DELETE /api/admin/redeem-codes/:id': async ({ params, ...call }) =>
+      codeRow(await takeCodeBack(console, actorOf(call), params.id)),
     'GET /api/admin/audits': async ({ query }) => {
       const before = cursorId(query)
       const read = (limit: number) =>
@@ -158,5 +159,6 @@ function codeRow(code: StoredCode): RedeemCode {
     expires_at: code.expiresAt?.toISOString() ?? null,
     credit_expires_at: code.creditExpiresAt?.toISOString() ?? null,
     created_at: code.createdAt.toISOString(),
+    revoked_at: code.revokedAt?.toISOString() ?? null,
   }
 }

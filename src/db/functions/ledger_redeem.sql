@@ -1,5 +1,5 @@
 -- Each account redeems a code once, unless it is closed; the same id again tells the same. A code whose credit has
--- ended has expired.
+-- ended has expired. One that was taken back gives nothing more.
 CREATE OR REPLACE FUNCTION public.ledger_redeem(p_id uuid, p_hash bytea, p_account bigint)
  RETURNS TABLE(result text, amount bigint, balance bigint)
  LANGUAGE plpgsql
@@ -27,11 +27,12 @@ BEGIN
     RAISE EXCEPTION 'Account % is closed', p_account USING ERRCODE = 'TG002';
   END IF;
   UPDATE redeem_code c SET uses = c.uses + 1
-    WHERE c.code_hash = p_hash AND c.uses < c.max_uses
+    WHERE c.code_hash = p_hash AND c.uses < c.max_uses AND c.revoked_at IS NULL
       AND coalesce(least(c.expires_at, c.credit_expires_at) > now(), true)
     RETURNING c.amount, c.credit_expires_at INTO v_code;
   IF NOT FOUND THEN
-    RETURN QUERY SELECT coalesce((SELECT CASE WHEN least(c.expires_at, c.credit_expires_at) <= now() THEN 'expired' ELSE 'used_up' END
+    RETURN QUERY SELECT coalesce((SELECT CASE WHEN c.revoked_at IS NOT NULL THEN 'revoked'
+        WHEN least(c.expires_at, c.credit_expires_at) <= now() THEN 'expired' ELSE 'used_up' END
         FROM redeem_code c WHERE c.code_hash = p_hash), 'unknown'),
       0::bigint, v_wallet.credits - v_wallet.debits;
     RETURN;

@@ -106,6 +106,7 @@ const TABLE: Record<RouteName, 'anyone' | 'holder' | 'reader' | 'admin' | 'owner
   'POST /api/admin/catalogue/import': 'admin',
   'GET /api/admin/redeem-codes': 'reader',
   'POST /api/admin/redeem-codes': 'admin',
+  'DELETE /api/admin/redeem-codes/:id': 'admin',
   'GET /api/admin/audits': 'reader',
   'GET /api/admin/refused-charges': 'reader',
   'POST /api/admin/audits': 'admin',

@@ -731,6 +731,55 @@ describe('redeem codes', () => {
     expect(new Set(seen).size).toBe(9)
     expect(seen).toHaveLength(9)
   })
+
+  test('are taken back while uses are left, with an act in the log, and what they gave stays', async () => {
+    const { codes } = await site.call(owner, 'POST /api/admin/redeem-codes', {
+      body: { amount: '0.5', uses: 2, expires_at: '2999-01-01' },
+    })
+    const body = { code: codes[0] ?? '' }
+    const given = await site.call(ada, 'POST /api/billing/redeem', { body })
+    const [made] = (await site.call(owner, 'GET /api/admin/redeem-codes', { query: { limit: 1 } })).items
+    const params = { id: made?.id ?? '' }
+    const revoked = await site.call(owner, 'DELETE /api/admin/redeem-codes/:id', { params })
+    const { revoked_at: _, ...rest } = revoked
+    expect(made).toEqual({ ...rest, revoked_at: null })
+    expect(revoked.revoked_at).toMatch(/^2\d{3}-/)
+    expect(await lastAct()).toMatchObject({
+      action: 'redeem.revoke',
+      target: `code ${params.id}`,
+      before: { amount: '0.500000000', uses: 2, used: 1, expires_at: '2999-01-01T00:00:00.000Z' },
+      after: null,
+    })
+    const late = await site.signUp('late-with-a-code@example.com')
+    const none = await site.call(late, 'POST /api/billing/redeem', { body })
+    expect(none).toMatchObject({ result: 'revoked', amount: '0.000000000', balance: '1.000000000' })
+    expect(await site.call(ada, 'GET /api/overview', { query: {} })).toMatchObject({ balance: given.balance })
+
+    const again = await site.fail(owner, 'DELETE /api/admin/redeem-codes/:id', { params })
+    expect(again).toMatchObject({ status: 409, message: 'This code was taken back already' })
+    const nowhere = await site.fail(owner, 'DELETE /api/admin/redeem-codes/:id', {
+      params: { id: 'f'.repeat(16) },
+    })
+    expect(nowhere).toMatchObject({ status: 404, message: 'There is no such code' })
+  })
+
+  test('that were used as often as they can be are not taken back, and nothing is written down', async () => {
+    const { codes } = await site.call(owner, 'POST /api/admin/redeem-codes', { body: { amount: '0.5' } })
+    await site.call(ada, 'POST /api/billing/redeem', { body: { code: codes[0] ?? '' } })
+    const [used] = (await site.call(owner, 'GET /api/admin/redeem-codes', { query: { limit: 1 } })).items
+    const before = await lastAct()
+    const failure = await site.fail(owner, 'DELETE /api/admin/redeem-codes/:id', {
+      params: { id: used?.id ?? '' },
+    })
+    expect(failure).toMatchObject({
+      status: 409,
+      code: 'refused',
+      message: 'This code has been used as often as it can be',
+    })
+    expect(await lastAct()).toEqual(before)
+    const [after] = (await site.call(owner, 'GET /api/admin/redeem-codes', { query: { limit: 1 } })).items
+    expect(after).toEqual(used)
+  })
 })
 
 test('an audit runs, is kept, and holds', async () => {

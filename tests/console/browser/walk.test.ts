@@ -148,6 +148,26 @@ describe.skipIf(!HAS_BROWSER)('from the printed link to a paid answer, in a brow
     await customer.page.getByText('You have redeemed this code already.').waitFor()
   })
 
+  step('a code that nobody used is taken back, and one that was used cannot be', async () => {
+    await owner.page.goto('/admin/redeem-codes')
+    await owner.page.getByText('Used up').waitFor()
+    expect(await owner.page.getByRole('button', { name: /^Take back/ }).count()).toBe(0)
+    await owner.page.getByRole('button', { name: 'Make codes' }).click()
+    const dialog = owner.page.getByRole('dialog', { name: 'Make redeem codes' })
+    await dialog.getByLabel('Amount in').fill('7')
+    await dialog.getByRole('button', { name: 'Make codes' }).click()
+    const other = (await owner.page.getByTestId('codes').locator('pre').textContent())?.trim() ?? ''
+    await owner.page.getByRole('button', { name: 'I have copied them' }).click()
+    await owner.page.getByRole('button', { name: /^Take back/ }).click()
+    const asked = owner.page.getByRole('dialog', { name: 'Take this code back?' })
+    await asked.getByRole('button', { name: 'Take back' }).click()
+    await owner.page.getByRole('cell').getByText('Taken back').waitFor()
+
+    await customer.page.getByLabel('Code', { exact: true }).fill(other)
+    await customer.page.getByRole('button', { name: 'Redeem' }).click()
+    await customer.page.getByText('This code was taken back by whoever gave it out.').waitFor()
+  })
+
   step('without credit the answer is 402, and the page says so', async () => {
     const [paid, refused] = [await stage.ask(key, 'acme/echo'), await stage.ask(key, 'acme/echo')]
     expect([paid.status, refused.status]).toEqual([200, 402])

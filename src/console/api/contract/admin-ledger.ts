@@ -13,6 +13,8 @@ const redeemCode = closed({
   /** When what is left of the credit that it gave is taken away; null: never. */
   credit_expires_at: nullable(moment),
   created_at: moment,
+  /** When the uses that were left of it were taken back. */
+  revoked_at: nullable(moment),
 })
 export type RedeemCode = Static<typeof redeemCode>
 
@@ -120,6 +122,12 @@ export const adminLedgerRoutes = contracts({
       credit_expires_at: Type.Optional(nullable(when)),
     }),
     response: closed({ codes: Type.Array(Type.String()) }),
+  },
+  /** Takes back the uses that are left of it; what it gave stays. One of which none are left is refused. */
+  'DELETE /api/admin/redeem-codes/:id': {
+    access: 'admin',
+    params: closed({ id: Type.String({ pattern: '^[\\da-f]{16}$' }) }),
+    response: redeemCode,
   },
   /** Newest first. */
   'GET /api/admin/audits': { access: 'reader', query: closed(paging), response: page(auditRun) },

@@ -62,7 +62,7 @@ export const billingRoutes = contracts({
     access: 'holder',
     body: closed({ code: Type.String({ minLength: 1, maxLength: 100 }) }),
     response: closed({
-      result: oneOf(['redeemed', 'already_redeemed', 'used_up', 'expired', 'unknown']),
+      result: oneOf(['redeemed', 'already_redeemed', 'used_up', 'expired', 'revoked', 'unknown']),
       amount: money,
       balance: money,
     }),

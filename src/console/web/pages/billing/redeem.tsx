@@ -34,5 +34,6 @@ const REFUSALS = {
   already_redeemed: 'You have redeemed this code already.',
   used_up: 'This code has been used as often as it can be.',
   expired: 'This code has expired.',
+  revoked: 'This code was taken back by whoever gave it out.',
   unknown: 'There is no such code. Check it letter by letter.',
 } as const

@@ -6,7 +6,8 @@ import { useCursorList } from '../../../api/query.ts'
 import { counted, wholeNumber } from '../../../format/number.ts'
 import { readLocalTime } from '../../../format/time.ts'
 import { typedAmount, typedCount } from '../../../format/typed.ts'
-import { AddButton } from '../../../parts/button.tsx'
+import { AddButton, Button } from '../../../parts/button.tsx'
+import { Confirm } from '../../../parts/confirm.tsx'
 import { Code } from '../../../parts/copy.tsx'
 import { Dialog, DialogEnd } from '../../../parts/dialog.tsx'
 import { TextField } from '../../../parts/field.tsx'
@@ -14,7 +15,8 @@ import { FormDialog } from '../../../parts/form.tsx'
 import { ListTable } from '../../../parts/list-table.tsx'
 import { Badge, Empty, Notice } from '../../../parts/notice.tsx'
 import { Page } from '../../../parts/page.tsx'
-import { type Column, moneyColumn } from '../../../parts/table.tsx'
+import { actionColumn, type Column, moneyColumn } from '../../../parts/table.tsx'
+import { useToast } from '../../../parts/toast.tsx'
 import { When } from '../../../parts/when.tsx'
 import { useCurrency, useMayAdminister } from '../../../session.tsx'
 
@@ -26,7 +28,10 @@ export function RedeemCodesPage() {
     call('GET /api/admin/redeem-codes', { query: { cursor } }, signal),
   )
   const [isCreating, setCreating] = useState(false)
-  const create = useMayAdminister() ? (
+  const [revoking, setRevoking] = useState<RedeemCode>()
+  const toast = useToast()
+  const mayAdminister = useMayAdminister()
+  const create = mayAdminister ? (
     <AddButton onClick={() => setCreating(true)}>Make codes</AddButton>
   ) : undefined
   return (
@@ -38,7 +43,7 @@ export function RedeemCodesPage() {
       <ListTable
         label="Redeem codes"
         list={codes}
-        columns={COLUMNS}
+        columns={mayAdminister ? [...COLUMNS, takeBackColumn(setRevoking)] : COLUMNS}
         empty={
           <Empty title="No codes yet" action={create}>
             Whoever has a code turns it into credit on their billing page.
@@ -46,6 +51,26 @@ export function RedeemCodesPage() {
         }
       />
       {isCreating ? <Create onClose={() => setCreating(false)} onCreated={codes.reload} /> : null}
+      {revoking === undefined ? null : (
+        <Confirm
+          title="Take this code back?"
+          verb="Take back"
+          danger
+          onClose={() => {
+            setRevoking(undefined)
+            codes.reload()
+          }}
+          action={async () => {
+            await call('DELETE /api/admin/redeem-codes/:id', { params: { id: revoking.id } })
+            toast('The code works no more')
+          }}
+        >
+          <p>
+            Nobody can redeem <code>{revoking.id}</code> any more.
+            {revoking.uses === 0 ? null : ' Whoever has done so keeps the credit.'}
+          </p>
+        </Confirm>
+      )}
     </Page>
   )
 }
@@ -62,9 +87,11 @@ const COLUMNS: readonly Column<RedeemCode>[] = [
     label: 'State',
     kind: 'nowrap',
     cell: code =>
-      code.uses >= code.max_uses ? (
+      code.revoked_at !== null ? (
+        <Badge kind="warn">Taken back</Badge>
+      ) : code.uses >= code.max_uses ? (
         <Badge>Used up</Badge>
-      ) : isOver(code.expires_at) || isOver(code.credit_expires_at) ? (
+      ) : isExpired(code) ? (
         <Badge kind="warn">Expired</Badge>
       ) : (
         <Badge kind="good">Open</Badge>
@@ -78,6 +105,21 @@ const COLUMNS: readonly Column<RedeemCode>[] = [
   },
   { label: 'Made', kind: 'nowrap', cell: code => <When iso={code.created_at} /> },
 ]
+
+/** What may be done to a code that somebody can still redeem. */
+function takeBackColumn(onRevoke: (code: RedeemCode) => void): Column<RedeemCode> {
+  return actionColumn(code =>
+    code.revoked_at !== null || code.uses >= code.max_uses || isExpired(code) ? null : (
+      <Button small kind="danger" onClick={() => onRevoke(code)}>
+        Take back<span class="unseen"> the code {code.id}</span>
+      </Button>
+    ),
+  )
+}
+
+function isExpired({ expires_at, credit_expires_at }: RedeemCode): boolean {
+  return isOver(expires_at) || isOver(credit_expires_at)
+}
 
 function isOver(end: string | null): boolean {
   return end !== null && Date.parse(end) < Date.now()
