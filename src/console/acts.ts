@@ -1,4 +1,4 @@
-import { and, desc, eq, lt, sql } from 'drizzle-orm'
+import { and, desc, eq, gte, lt, sql } from 'drizzle-orm'
 import type { Rows, Transaction } from '@/db/connect.ts'
 import { adminAct } from '@/db/schema.ts'
 import type { JsonObject } from '@/json/json.ts'
@@ -43,7 +43,7 @@ export async function writeAct(tx: Transaction, { userId, email, ip }: Actor, ac
   await tx.insert(adminAct).values({ ...act, userId, email, ip: ip ?? null })
 }
 
-/** Newest first. Of `action` and `target` a part is enough. */
+/** Newest first. Of `action`, `target` and `by`, whose address that is, a part is enough. */
 export function readActs(
   rows: Rows,
   part: {
@@ -52,6 +52,9 @@ export function readActs(
     action: string | undefined
     userId: number | undefined
     target: string | undefined
+    by?: string | undefined
+    from?: Date | undefined
+    to?: Date | undefined
   },
 ) {
   return rows
@@ -63,6 +66,9 @@ export function readActs(
         part.action === undefined ? undefined : hasPart(adminAct.action, part.action),
         part.userId === undefined ? undefined : eq(adminAct.userId, part.userId),
         part.target === undefined ? undefined : hasPart(adminAct.target, part.target),
+        part.by === undefined ? undefined : hasPart(adminAct.email, part.by),
+        part.from === undefined ? undefined : gte(adminAct.at, part.from),
+        part.to === undefined ? undefined : lt(adminAct.at, part.to),
       ),
     )
     .orderBy(desc(adminAct.id))
@@ -73,7 +79,10 @@ export function readActs(
  * Whatever the case. A number as the first or last word of the part is all of a number: `account 1` and `1` are parts of
  * `account 1 and more` and not of `account 17`; `claude-4-2025` is one of `claude-4-20250514`.
  */
-function hasPart(text: typeof adminAct.action | typeof adminAct.target, part: string) {
+function hasPart(
+  text: typeof adminAct.action | typeof adminAct.target | typeof adminAct.email,
+  part: string,
+) {
   const before = /^\d+(?!\S)/.test(part) ? '(?<![0-9])' : ''
   const after = /(?<!\S)\d+$/.test(part) ? '(?![0-9])' : ''
   return sql`${text} ~* ${before + part.replace(/[\\^$.|?*+()[\]{}]/g, '\\$&') + after}`

@@ -16,6 +16,14 @@ export function readMoment(text: string, field: string): number {
 }
 
 /**
+ * The same of one that need not be named.
+ * @throws ConsoleError as `readMoment` does
+ */
+export function readDate(text: string | undefined, field: string): Date | undefined {
+  return text === undefined ? undefined : new Date(readMoment(text, field))
+}
+
+/**
  * When something that is made is to end; undefined: never.
  * @throws ConsoleError for what is no day or time, or is over
  */

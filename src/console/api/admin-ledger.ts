@@ -5,7 +5,7 @@ import { formatMoney } from '@/pricing/money.ts'
 import { administer, readActs } from '../acts.ts'
 import type { Console } from '../deployment.ts'
 import { ConsoleError } from '../failure.ts'
-import { readExpiry } from '../moments.ts'
+import { readDate, readExpiry } from '../moments.ts'
 import { readAmount } from '../money/amount.ts'
 import { codeId, makeCodes, type StoredCode, takeCodeBack } from '../money/redeem-codes.ts'
 import { cursorHash, cursorId, cursorOf, cursorOfHash, cursorRequest, readPage } from '../paging.ts'
@@ -97,8 +97,9 @@ export function adminLedgerApi(console: Console, listener: Listener) {
     },
     'GET /api/admin/system': () => readSystem(console),
     'GET /api/admin/log': async ({ query }) => {
-      const { action, target, user_id: userId } = query
-      const part = { before: cursorId(query), action, target, userId }
+      const { action, target, by, user_id: userId } = query
+      const [from, to] = [readDate(query.from, 'from'), readDate(query.to, 'to')]
+      const part = { before: cursorId(query), action, target, by, userId, from, to }
       const read = (limit: number) => readActs(database.orm, { ...part, limit })
       const { rows, next } = await readPage(query, read, cursorOf)
       return { items: rows.map(actRow), next }

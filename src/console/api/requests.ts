@@ -1,6 +1,6 @@
 import { type Console, entryOf } from '../deployment.ts'
 import { notFound } from '../failure.ts'
-import { readMoment } from '../moments.ts'
+import { readDate } from '../moments.ts'
 import { cursorOf, cursorRequest, readPage } from '../paging.ts'
 import { loadReceipt, receiptRow } from '../requests/receipt.ts'
 import { downloadLog } from '../requests/request-csv.ts'
@@ -77,8 +77,8 @@ function conditionsOf(query: LogParameters, { accountId, channel }: LogView): Om
     status: query.status,
     endState: query.end_state,
     idPrefix: query.id,
-    from: dateOf(query.from, 'from'),
-    to: dateOf(query.to, 'to'),
+    from: readDate(query.from, 'from'),
+    to: readDate(query.to, 'to'),
   }
 }
 
@@ -123,8 +123,4 @@ export function tailOf(
       for (const row of own) sink.send('request', lineOf(row, names, showsChannel))
     }),
   )
-}
-
-function dateOf(text: string | undefined, field: string): Date | undefined {
-  return text === undefined ? undefined : new Date(readMoment(text, field))
 }

@@ -849,6 +849,35 @@ test('the log of acts is searched by parts of what was done and to what; a word 
   expect(await found({ action: 'thing.', target: 'thing ' })).toEqual(all)
 })
 
+test('the log of acts is narrowed by who acted, and by a span of time, page by page', async () => {
+  for (const [email, at] of [
+    ['one@acts.example', '2020-05-01T00:00:00Z'],
+    ['one@acts.example', '2020-05-02T00:00:00Z'],
+    ['other@acts.example', '2020-05-02T12:00:00Z'],
+    ['one@acts.example', '2020-05-03T00:00:00Z'],
+  ] as const) {
+    await gateway.database.sql`
+      insert into admin_act (email, at, action, target) values (${email}, ${at}, 'old.act', ${at})`
+  }
+  type Asked = { by?: string; from?: string; to?: string; limit?: number; cursor?: string }
+  const found = async (query: Asked) => {
+    const { items, next } = await site.call(owner, 'GET /api/admin/log', { query })
+    return { acts: items.map(({ target }) => target.slice(5, 13)).reverse(), next }
+  }
+  expect((await found({ by: 'ONE@acts' })).acts).toEqual(['05-01T00', '05-02T00', '05-03T00'])
+  expect((await found({ by: '%acts' })).acts).toEqual([])
+  const second = { from: '2020-05-02', to: '2020-05-03T00:00:00Z' }
+  expect((await found(second)).acts).toEqual(['05-02T00', '05-02T12'])
+  const { acts, next } = await found({ ...second, limit: 1 })
+  expect(acts).toEqual(['05-02T12'])
+  expect(await found({ ...second, limit: 1, cursor: next ?? '' })).toEqual({ acts: ['05-02T00'], next: null })
+  expect((await found({ ...second, by: 'other' })).acts).toEqual(['05-02T12'])
+  for (const field of ['from', 'to'] as const) {
+    const failure = await site.fail(owner, 'GET /api/admin/log', { query: { [field]: '2020-02-31' } })
+    expect(failure).toMatchObject({ status: 400, field, message: 'This is no day or time' })
+  }
+})
+
 test('the log of acts cannot be changed, not even by hand', async () => {
   const error = await gateway.database.sql`update admin_act set email = 'nobody'`.catch(
     (thrown: unknown) => thrown,

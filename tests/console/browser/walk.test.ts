@@ -417,6 +417,15 @@ describe.skipIf(!HAS_BROWSER)('from the printed link to a paid answer, in a brow
     await owner.page.getByLabel('Done to').fill('nobody')
     await owner.page.getByText('No act matches').waitFor()
     expect(await owner.page.getByText('Nothing is recorded').count()).toBe(0)
+    // Nor is it by who acted, and when.
+    await owner.page.getByLabel('Done to').fill('')
+    await owner.page.getByLabel('By', { exact: true }).fill(OWNER.email.toUpperCase())
+    await owner.page.getByText('account.suspend', { exact: true }).first().waitFor()
+    await owner.page.getByLabel('Time', { exact: true }).selectOption('Dates')
+    await owner.page.getByLabel('First day').fill('2020-01-01')
+    await owner.page.getByText('account.suspend', { exact: true }).first().waitFor()
+    await owner.page.getByLabel('Last day').fill('2020-01-31')
+    await owner.page.getByText('No act matches').waitFor()
   })
 
   step(

@@ -152,6 +152,10 @@ export const adminLedgerRoutes = contracts({
       action: Type.Optional(Type.String({ maxLength: 60 })),
       user_id: Type.Optional(id),
       target: Type.Optional(Type.String({ maxLength: 300 })),
+      /** A part of the address of who did it. */
+      by: Type.Optional(Type.String({ maxLength: 254 })),
+      from: Type.Optional(when),
+      to: Type.Optional(when),
     }),
     response: page(act),
   },

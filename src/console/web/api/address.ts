@@ -40,12 +40,13 @@ function namesOf<Names extends string>(defaults: Readonly<Record<Names, string>>
 
 const SETTLED_MS = 250
 
-/** The value once it has not changed for a moment: what somebody typed, and not each letter of it. */
+/** The value once it has not changed for a moment: what somebody typed, and not each letter of it. It is what JSON can say. */
 export function useSettled<Value>(value: Value): Value {
   const [settled, setSettled] = useState(value)
+  // A state of an address is another object each time that a page is drawn, which settling it does.
   useEffect(() => {
     const timer = setTimeout(() => setSettled(value), SETTLED_MS)
     return () => clearTimeout(timer)
-  }, [value])
+  }, [JSON.stringify(value)])
   return settled
 }

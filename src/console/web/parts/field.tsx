@@ -93,6 +93,12 @@ export function asOptions<Value extends string>(names: readonly Value[]): Option
   return names.map(name => ({ value: name, label: name }))
 }
 
+/** What there is to choose from, and what the address has chosen even if it is not among that. */
+export function choices(options: readonly Option<string>[], chosen: string): Option<string>[] {
+  const isKnown = chosen === '' || options.some(({ value }) => value === chosen)
+  return [{ value: '', label: 'Any' }, ...(isKnown ? [] : asOptions([chosen])), ...options]
+}
+
 interface SelectFieldProps<Value extends string> extends Labelled {
   value: Value
   options: readonly Option<Value>[]

@@ -3,25 +3,30 @@ import { useAddressState, useSettled } from '../../api/address.ts'
 import { call } from '../../api/client.ts'
 import { fieldsOf } from '../../api/form-state.ts'
 import { useCursorList } from '../../api/query.ts'
+import { readDays } from '../../format/time.ts'
 import { TextField } from '../../parts/field.tsx'
 import { ListTable } from '../../parts/list-table.tsx'
 import { Empty } from '../../parts/notice.tsx'
 import { Page } from '../../parts/page.tsx'
 import type { Column } from '../../parts/table.tsx'
 import { When } from '../../parts/when.tsx'
+import { DAYS, timeOf } from '../../stream/line-filter.ts'
+import { TimeFields } from '../requests/day-fields.tsx'
 
-const NO_FILTER = { action: '', target: '' }
+const NO_FILTER = { action: '', target: '', by: '', since: '', first: '', last: '' }
 const idOf = (act: Act) => act.id
 
 /** What administrators did, each act with before and after. */
 export function LogPage() {
   const [state, change] = useAddressState(NO_FILTER)
   const field = fieldsOf(state, change)
-  const action = useSettled(state.action.trim())
-  const target = useSettled(state.target.trim())
-  const acts = useCursorList(`${action} ${target}`, idOf, (cursor, signal) =>
-    call('GET /api/admin/log', { query: { cursor, action, target } }, signal),
+  const { action, target, by, ...time } = useSettled(state)
+  const part = { action: action.trim(), target: target.trim(), by: by.trim() }
+  const acts = useCursorList(JSON.stringify([part, time]), idOf, (cursor, signal) =>
+    call('GET /api/admin/log', { query: { ...part, ...timeOf(time, Date.now()), cursor } }, signal),
   )
+  // Days that are none are no condition: what is shown of them would be everything.
+  const isUnread = state.since === DAYS && readDays(state.first, state.last) === undefined
   return (
     <Page
       title="Audit log"
@@ -42,19 +47,31 @@ export function LogPage() {
           spellcheck={false}
           {...field('target')}
         />
+        <TextField
+          label="By"
+          type="search"
+          placeholder="ada@example.com"
+          spellcheck={false}
+          {...field('by')}
+        />
+        <TimeFields {...state} change={change} />
       </search>
-      <ListTable
-        label="Administrative acts"
-        list={acts}
-        columns={COLUMNS}
-        empty={
-          action === '' && target === '' ? (
-            <Empty title="Nothing is recorded">Acts of administrators appear here and stay for good.</Empty>
-          ) : (
-            <Empty title="No act matches">Search for a part of its name, or of what it was done to.</Empty>
-          )
-        }
-      />
+      {isUnread ? null : (
+        <ListTable
+          label="Administrative acts"
+          list={acts}
+          columns={COLUMNS}
+          empty={
+            Object.values(state).every(text => text === '') ? (
+              <Empty title="Nothing is recorded">Acts of administrators appear here and stay for good.</Empty>
+            ) : (
+              <Empty title="No act matches">
+                Search for a part of its name, of what it was done to, or of who did it, or widen the time.
+              </Empty>
+            )
+          }
+        />
+      )}
     </Page>
   )
 }

@@ -5,11 +5,11 @@ import { call } from '../../api/client.ts'
 import { fieldsOf } from '../../api/form-state.ts'
 import { useQuery } from '../../api/query.ts'
 import { pastedKey, pastedRequestId } from '../../format/pasted.ts'
-import { asOptions, type Option, SelectField, TextField } from '../../parts/field.tsx'
+import { asOptions, choices, SelectField, TextField } from '../../parts/field.tsx'
 import { FindField, noneCalled } from '../../parts/find-field.tsx'
-import { DAYS, type LineFilter, SPANS } from '../../stream/line-filter.ts'
+import type { LineFilter } from '../../stream/line-filter.ts'
 import { OneModel } from '../models/model-choice.tsx'
-import { DayFields, lastWeek } from './day-fields.tsx'
+import { TimeFields } from './day-fields.tsx'
 import { ENDS } from './end-state.tsx'
 
 interface RequestFiltersProps {
@@ -48,13 +48,7 @@ export function RequestFilters({ filter, change, isForAll, takesFocus }: Request
       <Whose filter={filter} change={change} />
       <SelectField label="Status" options={choices(STATUSES, filter.status)} {...field('status')} />
       <SelectField label="End" options={choices(ENDS, filter.end)} {...field('end')} />
-      <SelectField
-        label="Time"
-        value={filter.since}
-        options={choices(TIMES, filter.since)}
-        onValue={since => change({ since, ...(since === DAYS ? lastWeek() : { first: '', last: '' }) })}
-      />
-      {filter.since === DAYS ? <DayFields {...filter} change={change} /> : null}
+      <TimeFields {...filter} change={change} />
     </search>
   )
 }
@@ -132,14 +126,3 @@ function KeyField({
 }
 
 const STATUSES = asOptions(['2xx', '4xx', '400', '401', '402', '429', '499', '5xx', '502', '503'])
-
-const TIMES: readonly Option<string>[] = [
-  ...Object.entries(SPANS).map(([value, { name }]) => ({ value, label: name })),
-  { value: DAYS, label: 'Dates' },
-]
-
-/** What there is to choose from, and what the address has chosen even if it is not among that. */
-function choices(options: readonly Option<string>[], chosen: string): Option<string>[] {
-  const isKnown = chosen === '' || options.some(({ value }) => value === chosen)
-  return [{ value: '', label: 'Any' }, ...(isKnown ? [] : asOptions([chosen])), ...options]
-}
