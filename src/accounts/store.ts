@@ -1,4 +1,4 @@
-import { and, asc, desc, eq, isNotNull, lt, ne, or, type SQL, sql } from 'drizzle-orm'
+import { and, asc, desc, eq, inArray, isNotNull, lt, ne, or, type SQL, sql } from 'drizzle-orm'
 import type { Rows, Transaction } from '@/db/connect.ts'
 import { patternOf } from '@/db/like.ts'
 import { type AccountStatus, account, accountModel, apiKey, wallet } from '@/db/schema.ts'
@@ -93,6 +93,15 @@ export function accountStore({ orm }: { orm: Rows }) {
     async findAccountByEmail(email: string): Promise<Account | undefined> {
       const [found] = await selectAccounts(orm, eq(account.email, storedEmail(email)))
       return found
+    },
+    /** By account. */
+    async findEmails(ids: readonly number[]): Promise<Map<number, string>> {
+      if (ids.length === 0) return new Map()
+      const found = await orm
+        .select({ id: account.id, email: account.email })
+        .from(account)
+        .where(inArray(account.id, [...ids]))
+      return new Map(found.map(({ id, email }) => [id, email]))
     },
     suspendAccount: (id: number) => changeAccount(id, tx => setStatus(tx, id, 'suspended')),
     resumeAccount: (id: number) => changeAccount(id, tx => setStatus(tx, id, 'active')),

@@ -19,7 +19,7 @@ export function adminRequestsApi(console: Console, listener: Listener) {
   })
 }
 
-/** Of all accounts unless one is named; administrators see which channel served a request. */
+/** Of all accounts unless one is named; administrators see which channel served a request, and whose it was. */
 function viewOf({ account_id: accountId, channel }: { account_id?: number; channel?: string }) {
-  return { accountId, channel, showsChannel: true }
+  return { accountId, channel, showsChannel: true, showsAccount: true }
 }

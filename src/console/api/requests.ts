@@ -1,10 +1,11 @@
+import { accountStore } from '@/accounts/store.ts'
 import { type Console, entryOf } from '../deployment.ts'
 import { notFound } from '../failure.ts'
 import { readDate } from '../moments.ts'
 import { cursorOf, cursorRequest, readPage } from '../paging.ts'
 import { loadReceipt, receiptRow } from '../requests/receipt.ts'
 import { downloadLog } from '../requests/request-csv.ts'
-import { keyNamesOf, type LogQuery, lineOf, momentOf, readLog } from '../requests/request-log.ts'
+import { type LogQuery, lineOf, momentOf, NO_NAMES, namesOf, readLog } from '../requests/request-log.ts'
 import { isStillSignedIn, type SignedIn } from '../sign-in/sessions.ts'
 import { type Receipt, type RequestPage, requestRoutes } from './contract/requests.ts'
 import type { Input } from './contract/route.ts'
@@ -25,13 +26,14 @@ interface LogView {
   accountId: number | undefined
   channel?: string | undefined
   showsChannel: boolean
+  showsAccount: boolean
 }
 
 /** An account holder's requests. */
 export function requestsApi(console: Console, listener: Listener) {
   const viewOf = async ({ user }: SignedIn): Promise<LogView> => {
     const { showChannels } = await entryOf(console)
-    return { accountId: user.accountId, showsChannel: showChannels }
+    return { accountId: user.accountId, showsChannel: showChannels, showsAccount: false }
   }
   return controller('console-requests', console, listener, requestRoutes, {
     'GET /api/requests': async call => logPage(console, call, await viewOf(call.signedIn)),
@@ -56,7 +58,7 @@ export async function logPage(
     return part.rows
   }
   const { rows, next } = await readPage(query, read, cursorOf)
-  const names = await keyNamesOf(database.orm, rows)
+  const names = await namesOf(database.orm, rows, view.showsAccount)
   const items = rows.map(row => lineOf(row, names, view.showsChannel))
   if (next !== null || reached === undefined) return { items, next, searched_to: null }
   return { items, next: reached, searched_to: momentOf(reached).toISOString() }
@@ -86,7 +88,7 @@ function conditionsOf(query: LogParameters, { accountId, channel }: LogView): Om
 export async function oneReceipt(
   { database }: Console,
   requestId: string,
-  { accountId, showsChannel }: LogView,
+  { accountId, showsChannel, showsAccount }: LogView,
 ): Promise<Receipt> {
   const id = requestId.toLowerCase()
   const receipt = await loadReceipt(database, id)
@@ -94,16 +96,19 @@ export async function oneReceipt(
     throw notFound('request')
   }
   const { exchange } = receipt
-  const names = await keyNamesOf(database.orm, exchange === undefined ? [] : [exchange])
-  const keyName = exchange === undefined ? null : (names.get(exchange.keyId) ?? null)
-  return receiptRow(id, receipt, { keyName, channel: showsChannel })
+  const { keys } = await namesOf(database.orm, exchange === undefined ? [] : [exchange], false)
+  const keyName = exchange === undefined ? null : (keys.get(exchange.keyId) ?? null)
+  // One that is running, or whose process died, has no result to find a name by.
+  const emails = await accountStore(database).findEmails(showsAccount ? [receipt.accountId] : [])
+  const accountEmail = emails.get(receipt.accountId) ?? null
+  return receiptRow(id, receipt, { keyName, accountEmail, channel: showsChannel })
 }
 
 /** The requests of an account, or of all, as they end: for as long as whoever watches may see them. */
 export function tailOf(
   console: Console,
   { request }: Incoming<SignedIn>,
-  { accountId, showsChannel }: LogView,
+  { accountId, showsChannel, showsAccount }: LogView,
 ): Response {
   const { clock, database, tail, log } = console
   const least = accountId === undefined ? 'read_only' : null
@@ -116,9 +121,9 @@ export function tailOf(
         return false
       })
       if (!mayStill) return sink.end()
-      const names = await keyNamesOf(database.orm, own).catch(error => {
-        log.warn({ err: error }, 'the names of keys could not be read')
-        return new Map<number, string>()
+      const names = await namesOf(database.orm, own, showsAccount).catch(error => {
+        log.warn({ err: error }, 'the names of keys and accounts could not be read')
+        return NO_NAMES
       })
       for (const row of own) sink.send('request', lineOf(row, names, showsChannel))
     }),

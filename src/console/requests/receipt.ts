@@ -71,13 +71,14 @@ export function receiptFacts(id: string, receipt: PricedReceipt) {
 export function receiptRow(
   id: string,
   receipt: PricedReceipt,
-  shown: { keyName: string | null; channel: boolean },
+  shown: { keyName: string | null; accountEmail: string | null; channel: boolean },
 ): Receipt {
   const { exchange, heldNano } = receipt
   const facts = receiptFacts(id, receipt)
   return {
     ...facts,
     key_name: shown.keyName,
+    account_email: shown.accountEmail,
     channel: shown.channel ? facts.channel : null,
     error_code: exchange?.errorCode ?? null,
     first_byte_ms: exchange?.firstByteMs ?? null,

@@ -1,7 +1,7 @@
 import type { RequestLine } from '../api/contract/requests.ts'
 import { csvDownload } from '../csv.ts'
 import type { Console } from '../deployment.ts'
-import { keyNamesOf, type LogQuery, lineOf, readLog, type StoredExchange } from './request-log.ts'
+import { type LogQuery, lineOf, namesOf, readLog, type StoredExchange } from './request-log.ts'
 
 type Where = Pick<Console, 'database' | 'lookups'>
 
@@ -56,7 +56,7 @@ async function* parts(
   do {
     const wanted = { ...query, before, limit: PART }
     const part = await lookups.pass(asker, () => readLog(database.orm, wanted), { refusable })
-    const names = await keyNamesOf(database.orm, part.rows)
+    const names = await namesOf(database.orm, part.rows, false)
     yield part.rows.map(row => {
       const line: Line = { ...lineOf(row, names, showsChannel), serviceTier: row.serviceTier }
       return COLUMNS.map(([, name]) => line[name])

@@ -1,5 +1,6 @@
 import { and, desc, eq, gte, lt, ne, type SQL, sql } from 'drizzle-orm'
 import { keyStore } from '@/accounts/key-store.ts'
+import { accountStore } from '@/accounts/store.ts'
 import type { Rows } from '@/db/connect.ts'
 import { exchange } from '@/db/schema.ts'
 import { inputTokens, outputTokens } from '@/generation/usage.ts'
@@ -99,27 +100,37 @@ export function momentOf(id: string): Date {
   return new Date(Number.parseInt(id.replaceAll('-', '').slice(0, 12), 16))
 }
 
-/** Of the keys of these rows: what people call them. */
-export async function keyNamesOf(
-  rows: Rows,
-  exchanges: readonly StoredExchange[],
-): Promise<Map<number, string>> {
-  const ids = [...new Set(exchanges.map(({ keyId }) => keyId))]
-  const found = await keyStore({ orm: rows }).findKeyNames(ids)
-  return new Map(found.map(key => [key.id, keyLabel(key)]))
+/** What people call the keys and the accounts of some rows, by their numbers. */
+interface LogNames {
+  keys: ReadonlyMap<number, string>
+  /** Empty where they are not shown. */
+  accounts: ReadonlyMap<number, string>
 }
 
-/** A stored result as a line of the log; `names` are those of the keys. */
-export function lineOf(
-  row: StoredExchange,
-  names: ReadonlyMap<number, string>,
-  showsChannel: boolean,
-): RequestLine {
+/** Where none could be read: numbers stand in their place. */
+export const NO_NAMES: LogNames = { keys: new Map(), accounts: new Map() }
+
+/** The names of these rows. */
+export async function namesOf(
+  rows: Rows,
+  exchanges: readonly StoredExchange[],
+  showsAccount: boolean,
+): Promise<LogNames> {
+  const keyIds = new Set(exchanges.map(({ keyId }) => keyId))
+  const accountIds = new Set(showsAccount ? exchanges.map(({ accountId }) => accountId) : [])
+  const keys = await keyStore({ orm: rows }).findKeyNames([...keyIds])
+  const accounts = await accountStore({ orm: rows }).findEmails([...accountIds])
+  return { keys: new Map(keys.map(key => [key.id, keyLabel(key)])), accounts }
+}
+
+/** A stored result as a line of the log. */
+export function lineOf(row: StoredExchange, names: LogNames, showsChannel: boolean): RequestLine {
   return {
     id: row.id,
     account_id: row.accountId,
+    account_email: names.accounts.get(row.accountId) ?? null,
     key_id: row.keyId,
-    key_name: names.get(row.keyId) ?? `key ${row.keyId}`,
+    key_name: names.keys.get(row.keyId) ?? `key ${row.keyId}`,
     model: row.model,
     surface: row.surface,
     streamed: row.streamed,

@@ -209,6 +209,16 @@ test('the playground streams what a client would get, with a key that is in no l
   expect(await site.call(ada, 'GET /api/keys', { query: {} })).toEqual(before)
 })
 
+/** What a live log told of in its first event. */
+async function firstTold(stream: Response) {
+  let text = ''
+  for await (const chunk of stream.body ?? []) {
+    text += new TextDecoder().decode(chunk)
+    if (text.includes('event: request')) break
+  }
+  return [...text.matchAll(/^data: (.*)$/gm)].map(([, json = '']) => JSON.parse(json))
+}
+
 test('the live log tells of a request of this account as it ends, and of no other', async () => {
   const { secret } = await site.call(ada, 'POST /api/keys', { body: { name: 'live' } })
   const stream = await site.send(ada, 'GET /api/live/requests')
@@ -218,11 +228,27 @@ test('the live log tells of a request of this account as it ends, and of no othe
   const own = await ask(secret)
   await gateway.server.flush()
   await site.console.tail.poll()
-  let text = ''
-  for await (const chunk of stream.body ?? []) {
-    text += new TextDecoder().decode(chunk)
-    if (text.includes('event: request')) break
+  expect((await firstTold(stream)).map(({ id }) => id)).toEqual([own])
+})
+
+test('whose a request is, administrators are told by the address, in the log, live and on the receipt, and holders not at all', async () => {
+  const reader = await site.signUp('reader-of-names@example.com', 'read_only')
+  const { secret } = await site.call(ada, 'POST /api/keys', { body: { name: 'whose' } })
+  const live = await Promise.all([
+    site.send(reader, 'GET /api/admin/live/requests'),
+    site.send(ada, 'GET /api/live/requests'),
+  ])
+  await site.console.tail.poll()
+  const id = await ask(secret)
+  await gateway.server.flush()
+  await site.console.tail.poll()
+  const whose = async (visitor: typeof ada, at: '/api/admin' | '/api', stream: Response) => {
+    const { items } = await site.call(visitor, `GET ${at}/requests`, { query: { limit: 1 } })
+    const receipt = await site.call(visitor, `GET ${at}/requests/:id`, { params: { id } })
+    const told = await firstTold(stream)
+    return [items[0], receipt, told[0]].map(line => line?.account_email)
   }
-  const told = [...text.matchAll(/^data: (.*)$/gm)].map(([, json = '']) => JSON.parse(json))
-  expect(told.map(({ id }) => id)).toEqual([own])
+  const [toReader = new Response(), toHolder = new Response()] = live
+  expect(await whose(reader, '/api/admin', toReader)).toEqual(Array(3).fill('ada@example.com'))
+  expect(await whose(ada, '/api', toHolder)).toEqual(Array(3).fill(null))
 })

@@ -47,6 +47,7 @@ describe('a live line', () => {
   const line = {
     id: '019a0000-0000-7000-8000-00000000000a',
     account_id: 1,
+    account_email: null,
     key_id: 7,
     key_name: 'laptop',
     model: 'demo/echo',

@@ -23,6 +23,8 @@ import {
 export const requestLine = closed({
   id: uuid,
   account_id: id,
+  /** Null for holders. */
+  account_email: nullable(Type.String()),
   key_id: id,
   /** The key's name, or its prefix where it has none. */
   key_name: Type.String(),
@@ -59,6 +61,8 @@ export type RequestPage = Static<typeof requestPage>
 export const receipt = closed({
   request_id: uuid,
   account_id: id,
+  /** Null for holders. */
+  account_email: nullable(Type.String()),
   key_id: nullable(id),
   key_name: nullable(Type.String()),
   model: nullable(Type.String()),

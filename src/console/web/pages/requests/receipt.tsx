@@ -128,9 +128,12 @@ function Facts({ receipt, isForAll }: FactsProps) {
       <Fact name="Why">{errorReason(receipt.error_code)}</Fact>
       <Fact name="Account">
         {isForAll ? (
-          <a class="alone" href={`/admin/accounts/${receipt.account_id}`}>
-            {receipt.account_id}
-          </a>
+          <>
+            <a class="alone" href={`/admin/accounts/${receipt.account_id}`}>
+              {receipt.account_email}
+            </a>{' '}
+            <span class="soft">account {receipt.account_id}</span>
+          </>
         ) : null}
       </Fact>
       <Fact name="Model">

@@ -12,7 +12,14 @@ export function requestColumns(isForAll: boolean, onOpen: (id: string) => void):
     {
       label: 'Account',
       kind: 'wide',
-      cell: line => <a href={`/admin/accounts/${line.account_id}`}>{line.account_id}</a>,
+      cell: line => (
+        <>
+          <a href={`/admin/accounts/${line.account_id}`}>{line.account_id}</a>
+          <small class="soft clipped" title={line.account_email ?? undefined}>
+            {line.account_email}
+          </small>
+        </>
+      ),
     },
     { label: 'Channel', kind: 'wide', cell: line => line.channel ?? <span class="soft">none</span> },
   ]
@@ -26,7 +33,9 @@ export function requestColumns(isForAll: boolean, onOpen: (id: string) => void):
             {line.model ?? 'Unknown model'} <span class="unseen">receipt</span>
           </button>
           <small class="narrow soft">
-            {isForAll ? `account ${line.account_id}, ${line.channel ?? 'no channel'}, ` : ''}
+            {isForAll
+              ? `account ${line.account_id}, ${line.account_email}, ${line.channel ?? 'no channel'}, `
+              : ''}
             {line.key_name}
           </small>
         </>
