@@ -1,7 +1,8 @@
 import { accountStore } from '@/accounts/store.ts'
+import { readScheduled, type ScheduledPrice } from '@/routing/catalog/price-store.ts'
 import type { Model } from '@/routing/model.ts'
 import { reachedModels, surfacesOf } from '../accounts/reach.ts'
-import { ratesRow } from '../catalog/price-rows.ts'
+import { scheduleRow } from '../catalog/price-rows.ts'
 import type { Console } from '../deployment.ts'
 import { Playground } from '../playground.ts'
 import { inReadingOrder } from '../reading-order.ts'
@@ -17,7 +18,8 @@ export function modelsApi(console: Console, listener: Listener) {
     'GET /api/models': async ({ signedIn }) => {
       const account = await accounts.findAccount(signedIn.user.accountId)
       const models = reachedModels(console.catalog, account).toSorted(inReadingOrder)
-      return { items: models.map(rowOf) }
+      const scheduled = await readScheduled(console.database.orm)
+      return { items: models.map(model => rowOf(model, scheduled.get(model.id))) }
     },
     'POST /api/playground': ({ signedIn, body, request }) =>
       playground.call({
@@ -30,7 +32,7 @@ export function modelsApi(console: Console, listener: Listener) {
   })
 }
 
-function rowOf(model: Model): ReachedModel {
+function rowOf(model: Model, scheduled: readonly ScheduledPrice[] = []): ReachedModel {
   return {
     id: model.id,
     aliases: [...model.aliases],
@@ -39,7 +41,7 @@ function rowOf(model: Model): ReachedModel {
     surfaces: surfacesOf(model),
     context_tokens: model.contextTokens ?? null,
     max_output_tokens: model.maxOutputTokens ?? null,
-    prices: model.price === undefined ? null : ratesRow(model.price.rates),
+    prices: model.price === undefined ? null : scheduleRow(model.price.rates, scheduled),
     price_version: model.price?.version.toString() ?? null,
   }
 }

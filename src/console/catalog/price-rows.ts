@@ -1,7 +1,9 @@
+import { isDeepStrictEqual } from 'node:util'
 import { declareRates, readPricePlan } from '@/generation/rate-text.ts'
 import type { Rates } from '@/generation/rates.ts'
 import type { JsonObject } from '@/json/json.ts'
-import type { PriceSet, Prices, PriceTier } from '../api/contract/words.ts'
+import type { ScheduledPrice } from '@/routing/catalog/price-store.ts'
+import type { PriceChange, PriceSet, Prices, PriceTier } from '../api/contract/words.ts'
 
 /** Rates in the names of tollgate.yaml, so that a page can send them back. */
 export function ratesRow(rates: Rates): PriceSet {
@@ -18,6 +20,18 @@ function withNumbers<Set extends { tiers?: PriceTier[] }>(declared: Set): Set {
     ...declared,
     tiers: declared.tiers.map(tier => ({ ...tier, above_input_tokens: Number(tier.above_input_tokens) })),
   }
+}
+
+/** Rates in force, with the changes still to come: one to what holds before it was taken back, and is none. */
+export function scheduleRow(inForce: Rates, scheduled: readonly ScheduledPrice[]): Prices {
+  const changes: PriceChange[] = []
+  let before = inForce
+  for (const { from, rates } of scheduled) {
+    if (rates === undefined || isDeepStrictEqual(rates, before)) continue
+    changes.push({ from: dayOf(from), ...ratesRow(rates) })
+    before = rates
+  }
+  return changes.length === 0 ? ratesRow(inForce) : { ...ratesRow(inForce), changes }
 }
 
 /** Declared prices as they hold now, with the changes still to come: a change whose day has come is what holds. */

@@ -53,7 +53,7 @@ export async function readClock(rows: Rows): Promise<Date> {
 }
 
 /** A version that is not in force yet. */
-interface ScheduledPrice {
+export interface ScheduledPrice {
   from: Date
   rates: Rates | undefined
 }

@@ -610,7 +610,7 @@ describe('a price that will change', () => {
     const { versions } = await site.call(owner, 'GET /api/admin/models/:id', { params })
     expect(versions[0]).toMatchObject({ prices: { input: '9' }, valid_from: '2999-01-01T00:00:00.000Z' })
     const { items } = await site.call(owner, 'GET /api/models', {})
-    expect(items.find(({ id }) => id === params.id)?.prices).toEqual({ input: '3', output: '6' })
+    expect(items.find(({ id }) => id === params.id)?.prices).toEqual(planned)
 
     const { changes: _, ...now } = planned
     const back = await site.call(owner, 'PUT /api/admin/models/:id', {
@@ -618,6 +618,8 @@ describe('a price that will change', () => {
       body: { channels, prices: now, revision: model.revision },
     })
     expect(back.model.prices).toEqual(now)
+    const reached = await site.call(owner, 'GET /api/models', {})
+    expect(reached.items.find(({ id }) => id === params.id)?.prices).toEqual(now)
     const [newest] = (await site.call(owner, 'GET /api/admin/models/:id', { params })).versions
     expect(newest).toMatchObject({ prices: now, valid_from: '2999-01-01T00:00:00.000Z' })
   })

@@ -471,14 +471,19 @@ describe.skipIf(!HAS_BROWSER)('from the printed link to a paid answer, in a brow
     await page.getByRole('button', { name: 'Preview' }).click()
     await page.getByRole('button', { name: 'Plan the change' }).click()
     await page.getByText('The change is planned').waitFor()
-    await page.getByRole('heading', { name: 'From 2999-12-31', exact: true }).waitFor()
+    const planned = { name: 'From 2999-12-31, 00:00 UTC', exact: true } as const
+    await page.getByRole('heading', planned).waitFor()
+    // Whoever pays is told before it holds.
+    await customer.page.goto('/models')
+    await customer.page.getByRole('heading', planned).waitFor()
+    await customer.page.getByText('$0.30').waitFor()
     await page.getByRole('button', { name: 'Edit' }).click()
     await page.getByRole('button', { name: 'Save model' }).click()
     await page.getByText('The model is changed').waitFor()
     await page.getByText('$0.30').first().waitFor()
     await page.getByRole('button', { name: 'Take back' }).click()
     await page.getByRole('dialog').getByRole('button', { name: 'Take back' }).click()
-    await page.getByRole('heading', { name: 'From 2999-12-31', exact: true }).waitFor({ state: 'detached' })
+    await page.getByRole('heading', planned).waitFor({ state: 'detached' })
     await page.getByText('$0.20').first().waitFor()
   })
 

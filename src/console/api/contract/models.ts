@@ -12,7 +12,7 @@ const reachedModel = closed({
   surfaces: Type.Array(surface),
   context_tokens: nullable(Type.Integer()),
   max_output_tokens: nullable(Type.Integer()),
-  /** Null: nobody priced it, so that it cannot be called. */
+  /** With what is planned; null: nobody priced it, so that it cannot be called. */
   prices: nullable(prices),
   price_version: nullable(Type.String()),
 })

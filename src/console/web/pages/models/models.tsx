@@ -129,6 +129,12 @@ function ModelCard({ model }: { model: ReachedModel }) {
       ) : (
         <FullPrices prices={model.prices} />
       )}
+      {model.prices?.changes?.map(change => (
+        <section key={change.from} class="stack tight">
+          <h3>From {change.from}, 00:00 UTC</h3>
+          <FullPrices prices={change} />
+        </section>
+      ))}
     </>
   )
 }

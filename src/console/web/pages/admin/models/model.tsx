@@ -172,7 +172,7 @@ function PricesInForce({
       {model.prices?.changes?.map(change => (
         <section key={change.from} class="stack tight">
           <div class="card-head">
-            <h3>From {change.from}</h3>
+            <h3>From {change.from}, 00:00 UTC</h3>
             {onTakeBack === undefined ? null : (
               <Button onClick={() => onTakeBack(change.from)}>Take back</Button>
             )}
