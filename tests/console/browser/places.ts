@@ -34,6 +34,12 @@ export function administratorPlaces(model: string, accountId: number): Place[] {
     { name: 'all-requests', path: '/admin/traffic', heading: 'All requests' },
     { name: 'accounts', path: '/admin/accounts', heading: 'Accounts' },
     { name: 'account-create', path: '/admin/accounts?new=yes', heading: 'New account', isDialog: true },
+    {
+      name: 'accounts-create',
+      path: '/admin/accounts?new=many',
+      heading: 'Several accounts',
+      isDialog: true,
+    },
     { name: 'account', path: `/admin/accounts/${accountId}`, heading: 'Usage' },
     { name: 'users', path: '/admin/users', heading: 'Users' },
     { name: 'channels', path: '/admin/channels', heading: 'Channels' },

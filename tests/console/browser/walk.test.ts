@@ -73,6 +73,38 @@ describe.skipIf(!HAS_BROWSER)('from the printed link to a paid answer, in a brow
     expect(await customer.page.getByRole('navigation', { name: 'Administration' }).count()).toBe(0)
   })
 
+  step(
+    'of several addresses each is told what became of it, and those with an account get a link',
+    async () => {
+      await owner.page.goto('/admin/accounts')
+      await owner.page.getByRole('button', { name: 'Several accounts' }).click()
+      const dialog = owner.page.getByRole('dialog', { name: 'Several accounts' })
+      await dialog.getByLabel('Emails').fill(`one@team.example\n${CUSTOMER.email}\nnobody\ntwo@team.example`)
+      await dialog.getByLabel('Credit in').fill('0.07')
+      await dialog.getByLabel('Your password').fill('not my password')
+      await dialog.getByRole('button', { name: 'Create accounts' }).click()
+      // What was typed is still there.
+      await dialog.getByText('The password is wrong').waitFor()
+      await dialog.getByLabel('Your password').fill(OWNER.password)
+      await dialog.getByRole('button', { name: 'Create accounts' }).click()
+      const told = owner.page.getByRole('dialog', { name: '2 accounts made' })
+      await told.getByText(`${CUSTOMER.email}: There is an account with the e-mail address`).waitFor()
+      await told.getByText('nobody: This is no email address').waitFor()
+      const text = (await told.locator('pre').textContent()) ?? ''
+      expect(text.split('\n').map(line => line.split(' ')[0])).toEqual([
+        'one@team.example',
+        'two@team.example',
+      ])
+      const guest = await stage.visitor()
+      await guest.page.goto(text.split(' ').at(-1) ?? '')
+      await guest.page.getByRole('button', { name: 'Accept the invitation' }).waitFor()
+      await guest.context.close()
+      await told.getByRole('button', { name: 'Done' }).click()
+      await owner.page.getByRole('link', { name: 'one@team.example' }).waitFor()
+      await owner.page.getByRole('cell').getByText('$0.07').first().waitFor()
+    },
+  )
+
   step('a key is made, shown once, and gets a streamed answer', async () => {
     key = await createKey(customer, 'laptop')
     expect(key).toMatch(/^sk-/)

@@ -7,7 +7,7 @@ import { fieldsOf, useForm } from '../../../api/form-state.ts'
 import { useCursorList } from '../../../api/query.ts'
 import { pastedKey } from '../../../format/pasted.ts'
 import { optionalAmount } from '../../../format/typed.ts'
-import { AddButton } from '../../../parts/button.tsx'
+import { AddButton, Button } from '../../../parts/button.tsx'
 import { CheckField, type Option, SelectField, TextField } from '../../../parts/field.tsx'
 import { FormDialog } from '../../../parts/form.tsx'
 import { ListTable } from '../../../parts/list-table.tsx'
@@ -19,6 +19,7 @@ import { When } from '../../../parts/when.tsx'
 import { useMayAdminister, useSession } from '../../../session.tsx'
 import { OwnPassword } from '../../gate/fields.tsx'
 import { LinkMade } from '../users/link-made.tsx'
+import { ManyAccounts } from './many-accounts.tsx'
 
 type Status = Account['status']
 
@@ -44,8 +45,12 @@ export function AccountsPage() {
     call('GET /api/admin/accounts', { query: { cursor, search, status, asks_to_close: asks } }, signal),
   )
   const create = mayAdminister ? (
-    <AddButton onClick={() => open({ new: 'yes' })}>New account</AddButton>
+    <>
+      <Button onClick={() => open({ new: 'many' })}>Several accounts</Button>
+      <AddButton onClick={() => open({ new: 'yes' })}>New account</AddButton>
+    </>
   ) : undefined
+  const Create = state.new === 'many' ? ManyAccounts : CreateAccount
   return (
     <Page
       title="Accounts"
@@ -74,7 +79,7 @@ export function AccountsPage() {
         }
       />
       {state.new === '' || !mayAdminister ? null : (
-        <CreateAccount onClose={() => change({ new: '' })} onCreated={accounts.reload} />
+        <Create onClose={() => change({ new: '' })} onCreated={accounts.reload} />
       )}
     </Page>
   )

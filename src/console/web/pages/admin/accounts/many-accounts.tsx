@@ -1,0 +1,111 @@
+import { useState } from 'preact/hooks'
+import { call } from '../../../api/client.ts'
+import { type ApiFailure, asFailure, messageBeside, wrong } from '../../../api/failure.ts'
+import { useForm } from '../../../api/form-state.ts'
+import { counted, readList } from '../../../format/number.ts'
+import { optionalAmount } from '../../../format/typed.ts'
+import { Code } from '../../../parts/copy.tsx'
+import { Dialog, DialogEnd } from '../../../parts/dialog.tsx'
+import { TextArea, TextField } from '../../../parts/field.tsx'
+import { FormDialog } from '../../../parts/form.tsx'
+import { Notice } from '../../../parts/notice.tsx'
+import { useSession } from '../../../session.tsx'
+import { OwnPassword } from '../../gate/fields.tsx'
+
+/** What became of an address: the link of its account, or why there is none. */
+interface Outcome {
+  email: string
+  url?: string | null
+  mailed?: boolean
+  failure?: ApiFailure
+}
+
+/** Makes an account for each of many addresses, one after the other, and tells what became of each. */
+export function ManyAccounts({ onClose, onCreated }: { onClose(): void; onCreated(): void }) {
+  const { deployment } = useSession()
+  const [wanted, setWanted] = useState(0)
+  const [outcomes, setOutcomes] = useState<readonly Outcome[]>([])
+  const invite = useForm({ emails: '', credit: '', password: '' }, async texts => {
+    const emails = readList(texts.emails)
+    if (emails.length === 0) wrong('emails', 'One address in each line.')
+    const credit = optionalAmount(texts.credit, 'credit')
+    const told: Outcome[] = []
+    setWanted(emails.length)
+    for (const email of emails) {
+      const body = { email, credit, invite: true, password: texts.password }
+      const outcome = await call('POST /api/admin/accounts', { body }).catch(asFailure)
+      // What is wrong with none of the addresses is wrong with the form, as long as there is no link to lose.
+      const isOfForm = outcome instanceof Error && outcome.field !== 'email' && outcome.status !== 409
+      if (isOfForm && told.every(({ failure }) => failure !== undefined)) throw outcome
+      told.push(outcome instanceof Error ? { email, failure: outcome } : { email, ...outcome })
+      setOutcomes([...told])
+    }
+    onCreated()
+  })
+  if (outcomes.length > 0 && !invite.busy && invite.failure === undefined) {
+    return <Told outcomes={outcomes} onClose={onClose} />
+  }
+  return (
+    <FormDialog title="Several accounts" verb="Create accounts" action={invite} onClose={onClose}>
+      <TextArea
+        label="Emails"
+        rows={4}
+        autoComplete="off"
+        spellcheck={false}
+        hint="One in each line. Each gets an account, and a link with which they choose a password."
+        {...invite.field('emails')}
+      />
+      <TextField
+        label={`Credit in ${deployment.currency}`}
+        optional
+        inputMode="decimal"
+        placeholder={deployment.trial_credit}
+        hint={`For each. Left empty: the trial credit of ${deployment.trial_credit}.`}
+        {...invite.field('credit')}
+      />
+      <OwnPassword {...invite.field('password')} />
+      {invite.busy ? (
+        <p class="soft">
+          {outcomes.length} of {counted(wanted, 'address', 'addresses')}
+        </p>
+      ) : null}
+    </FormDialog>
+  )
+}
+
+function Told({ outcomes, onClose }: { outcomes: readonly Outcome[]; onClose(): void }) {
+  const made = outcomes.filter(({ failure }) => failure === undefined)
+  const failed = outcomes.filter(({ failure }) => failure !== undefined)
+  return (
+    <Dialog
+      title={`${counted(made.length, 'account')} made`}
+      shape="dialog wide"
+      held={made.length === 0 ? undefined : 'shown-once'}
+      onClose={onClose}
+    >
+      {failed.length === 0 ? null : (
+        <Notice kind="warn">
+          <span>Without an account:</span>
+          <ul class="stack tight">
+            {failed.map(({ email, failure }) => (
+              <li key={email}>
+                {email}: {failure && messageBeside('email', failure)}
+              </li>
+            ))}
+          </ul>
+        </Notice>
+      )}
+      {made.length === 0 ? null : (
+        <>
+          <p>
+            {made.every(({ mailed }) => mailed)
+              ? 'Each link was also sent by mail.'
+              : 'Give each link to whom it is for, and to nobody else: this is the only time they are shown.'}
+          </p>
+          <Code text={made.map(({ email, url }) => `${email} ${url}`).join('\n')} what="the links" />
+        </>
+      )}
+      <DialogEnd onClose={onClose}>Done</DialogEnd>
+    </Dialog>
+  )
+}
