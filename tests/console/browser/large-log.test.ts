@@ -50,6 +50,30 @@ describe.skipIf(!HAS_BROWSER)(`with ${REQUESTS} requests in the log`, () => {
     BROWSER_TIMEOUT_MS,
   )
 
+  test.each(['/requests', '/admin/log'])(
+    '%s draws nothing anew while nobody touches it',
+    async path => {
+      const page = await owner.context.newPage()
+      await page.clock.install()
+      await page.addInitScript(`
+        window.timers = 0
+        const { setTimeout: set } = window
+        window.setTimeout = (...given) => {
+          window.timers += 1
+          return set(...given)
+        }`)
+      await page.goto(path)
+      await page.locator('table[role="table"] tbody tr').first().waitFor()
+      await page.clock.runFor(5_000)
+      await page.evaluate('window.timers = 0')
+      await page.clock.runFor(10_000)
+      // A page that settled what it was asked for each time that it is drawn set forty.
+      expect(await page.evaluate<number>('window.timers')).toBeLessThan(5)
+      await page.close()
+    },
+    BROWSER_TIMEOUT_MS,
+  )
+
   test(
     'what the chart and the log are asked for is in the address, and there after a reload',
     async () => {
