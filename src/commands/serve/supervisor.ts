@@ -118,7 +118,7 @@ class Seat {
   }
 
   /** Starts a worker, and another whenever it ends; resolves with its address once it serves. */
-  async fill(port: number): Promise<string> {
+  fill(port: number): Promise<string> {
     const { clock, log, onEnd } = this.#options
     const worker = startWorker({ port })
     this.worker = worker
@@ -129,9 +129,11 @@ class Seat {
     })
     void worker.exited.then(endIfSilent(worker, { clock, log }))
     let servingSince: number | undefined
+    let sharedPort = port
     void worker.serving.then(
-      () => {
+      apiUrl => {
         servingSince = clock.elapsed()
+        sharedPort = portAt(apiUrl, port)
         this.#isKept = true
       },
       () => undefined,
@@ -140,15 +142,27 @@ class Seat {
       this.worker = undefined
       onEnd(worker)
       if (this.#isCleared || !this.#isKept) return
-      this.#failures = failuresOf(this.#failures, servingSince && clock.elapsed() - servingSince)
-      const afterMs = restartDelayMs(this.#failures)
+      const afterMs = this.#refill(sharedPort, servingSince && clock.elapsed() - servingSince)
       log.error({ worker: worker.pid, exit_code: code, restart_after_ms: afterMs }, 'a worker ended')
-      this.#cancel = clock.after(afterMs, () => {
-        this.restarts += 1
-        this.fill(port).catch(() => undefined)
-      })
     })
     return worker.serving
+  }
+
+  /** Fills it again after as many ms as this returns. */
+  #refill(port: number, servedMs: number | undefined): number {
+    const { clock, log } = this.#options
+    this.#failures = failuresOf(this.#failures, servedMs)
+    const afterMs = restartDelayMs(this.#failures)
+    this.#cancel = clock.after(afterMs, () => {
+      try {
+        void this.fill(port)
+        this.restarts += 1
+      } catch (err) {
+        // The machine has no room for another process, say.
+        log.error({ err, restart_after_ms: this.#refill(port, undefined) }, 'a worker could not be started')
+      }
+    })
+    return afterMs
   }
 
   /** Ends its worker, and starts no more. */
@@ -172,9 +186,14 @@ async function fillAll(
   const stopped = stop.then(() => undefined)
   const apiUrl = await Promise.race([stopped, first.fill(port)])
   if (apiUrl === undefined) return undefined
-  const shared = Number(new URL(apiUrl).port)
-  const filled = Promise.all(others.map(seat => seat.fill(shared))).then(() => apiUrl)
+  const sharedPort = portAt(apiUrl, port)
+  const filled = Promise.all(others.map(seat => seat.fill(sharedPort))).then(() => apiUrl)
   return Promise.race([stopped, filled])
+}
+
+/** The port of a worker that was told this one: where any will do, the one that it found. An address does not name 80. */
+function portAt(apiUrl: string, told: number): number {
+  return told === 0 ? Number(new URL(apiUrl).port) : told
 }
 
 /** How long a worker has to exit once it has closed its line: all that it had to do is done, but for its log. */

@@ -408,8 +408,18 @@ const LINGERING = `process.on('message', ({ type }) => type === 'stop' && proces
 setTimeout(() => {}, 60_000)
 ${SERVING}`
 
-/** A supervisor of one worker that starts, by a clock that the test passes. */
-async function startSupervised(script: string) {
+/** Serves there, says which port it was told, and exits when it is asked whether it is ready. */
+const toldPort = (apiUrl: string) => `process.on('message', ({ type, id, question }) => {
+  if (type === 'stop' || question === 'readiness') process.exit()
+  if (question !== 'metrics') return
+  const values = [{ value: Number(process.env.${Object.keys(workerEnvironment({ port: 0 })).join()}), labels: {} }]
+  const metrics = [{ name: 'told_port', help: 'port', type: 'gauge', aggregator: 'sum', values }]
+  process.send({ type: 'metrics', id, metrics })
+})
+process.send({ type: 'serving', apiUrl: '${apiUrl}' })`
+
+/** A supervisor that starts, of one worker unless said, by a clock that the test passes. */
+async function startSupervised(script: string, { workers = 1, port = 0 } = {}) {
   const running = await workersRun(script)
   const manual = manualClock()
   const waits: number[] = []
@@ -422,8 +432,8 @@ async function startSupervised(script: string) {
   }
   const lines: string[] = []
   const starting = startSupervisor({
-    workers: 1,
-    api: { host: '127.0.0.1', port: 0 },
+    workers,
+    api: { host: '127.0.0.1', port },
     redisUrl: redis?.url,
     stop: new Promise(() => {}),
     clock,
@@ -433,13 +443,49 @@ async function startSupervised(script: string) {
   return { running, starting, advance: manual.advance, waits, log: () => lines.join('') }
 }
 
-/** The same, once its worker serves. */
-async function supervise(script: string) {
-  const { starting, ...rest } = await startSupervised(script)
+/** The same, once its workers serve. */
+async function supervise(script: string, options: Parameters<typeof startSupervised>[1] = {}) {
+  const { starting, ...rest } = await startSupervised(script, options)
   const supervisor = await starting
   if (supervisor === undefined) throw new Error('it was not told to stop')
   return { supervisor, ...rest }
 }
+
+test('all workers have one port, also those that follow: the one that was named, else what the first found', async () => {
+  const named = await freePort()
+  const cases = [
+    { port: 0, apiUrl: 'http://127.0.0.1:4711', shared: 4711 },
+    // As an address is whose port is 80.
+    { port: named, apiUrl: 'http://127.0.0.1', shared: named },
+  ]
+  for (const { port, apiUrl, shared } of cases) {
+    const { running, supervisor, advance, waits } = await supervise(toldPort(apiUrl), { workers: 2, port })
+    await using _ = running
+    const told = (sum: number) => `\ntold_port ${sum}\n`
+    expect(await supervisor.probes.metrics()).toContain(told(port + shared))
+    void supervisor.probes.unreadiness()
+    await until(() => waits.filter(ms => ms === restartDelayMs(1)).length === 2)
+    advance(restartDelayMs(1))
+    expect(await supervisor.probes.metrics()).toContain(told(shared + shared))
+    await supervisor.stop()
+  }
+})
+
+test('a place is tried again whose next worker the machine has no room for', async () => {
+  const { running, supervisor, advance, waits, log } = await supervise(toldPort('http://127.0.0.1:4711'))
+  await using _ = running
+  void supervisor.probes.unreadiness()
+  await until(() => waits.includes(restartDelayMs(1)))
+  const { execPath } = process
+  process.execPath = '/nowhere/bun'
+  advance(restartDelayMs(1))
+  process.execPath = execPath
+  expect(log()).toContain('a worker could not be started')
+  advance(restartDelayMs(2))
+  expect(await supervisor.probes.metrics()).toContain('\ntold_port 4711\n')
+  expect(await supervisor.probes.metrics()).toContain('tollgate_worker_restarts_total 1')
+  await supervisor.stop()
+})
 
 test('a worker that serves and falls silent is ended, and followed by another', async () => {
   const { running, supervisor, advance, waits, log } = await supervise(SILENT)
