@@ -42,7 +42,7 @@ export const applyCommand: Command = {
     print(
       io,
       words.json,
-      { channels, models, warnings: warnings.map(jump => ({ ...jump })) },
+      { channels, models, warnings: warnings.map(jump => ({ ...jump })), unserved: [...unserved] },
       () =>
         `${table(HEADINGS, [
           ['channels', ...textsOf(channels)],

@@ -3,56 +3,82 @@ import { dialectOf } from '@/exchange/operations/dialect.ts'
 import type { Format } from '@/generation/format.ts'
 import { readPricePlan } from '@/generation/rate-text.ts'
 import type { Surface } from '@/generation/surface.ts'
-import { isPriced, surfacesPriced, WORKS } from '@/pricing/coverage.ts'
+import { isPriced, surfacesPriced, WORKS, type Work } from '@/pricing/coverage.ts'
 
 /**
- * What a file offers and every caller would be refused now, in words: models without prices, and surfaces that none of
- * their channels can serve. It is applied all the same: prices and channels may follow.
+ * What a file offers and every caller would be refused now, in words: models without prices, and surfaces that a model has
+ * no price for, or that none of its channels can serve. It is applied all the same: prices and channels may follow.
  */
 export function unservedIn({ channels, models }: ConfigFile, now: Date): string[] {
   const formats = new Map(channels.map(({ name, format }) => [name, format]))
-  const unserved = models.flatMap(model =>
-    unservedOf(model, formats, now).map(surface => ({ surface, id: model.id })),
-  )
-  return [...Map.groupBy(unserved, ({ surface }) => surface)].map(([surface, found]) =>
-    describe(
-      surface,
-      found.map(({ id }) => id),
-    ),
-  )
+  const found = models.flatMap(model => findingsOf(model, formats, now))
+  return [...Map.groupBy(found, ({ many }) => many)].map(([many, alike]) => describe(many, alike))
 }
 
-/** Surfaces of a model that are refused; undefined stands for any, for want of prices. */
-function unservedOf(
-  { surfaces, prices = {}, routes }: ModelEntry,
+/** What is true of a model, as it is said of it alone and of it and others. */
+interface Finding {
+  id: string
+  one: string
+  many: string
+}
+
+function findingsOf(
+  { id, surfaces, prices = {}, routes }: ModelEntry,
   formats: ReadonlyMap<string, Format>,
   now: Date,
-): (Surface | undefined)[] {
+): Finding[] {
   const { rates } = readPricePlan(prices, now)
-  if (!WORKS.some(work => isPriced(rates, work))) return [undefined]
+  const isPricedFor = (works: readonly Work[]) => works.some(work => isPriced(rates, work))
+  if (!isPricedFor(WORKS)) return [{ id, ...NO_PRICES }]
   // A channel that only the database knows may serve anything.
   const known = routes.map(({ channel }) => formats.get(channel))
   // As the operator says, else as its prices tell.
   const offered = surfaces ?? surfacesPriced(rates)
-  return offered.filter(surface => known.every(format => format !== undefined && !serves(format, surface)))
+  return offered.flatMap(surface => {
+    if (!isPricedFor(WORKS_OF[surface])) return [{ id, ...noPriceFor(surface) }]
+    if (known.every(format => format !== undefined && !serves(format, surface))) {
+      return [{ id, ...noChannelFor(surface) }]
+    }
+    return []
+  })
 }
+
+const NO_PRICES = {
+  one: 'has no prices: until it has, every request of it is refused',
+  many: 'have no prices: until they have, every request of them is refused',
+}
+
+const noPriceFor = (surface: Surface) => ({
+  one: `is offered for ${surface}, for which it has no price`,
+  many: `are offered for ${surface}, for which they have no price`,
+})
+
+const noChannelFor = (surface: Surface) => ({
+  one: `is offered for ${surface}, which none of its channels can serve`,
+  many: `are offered for ${surface}, which none of their channels can serve`,
+})
 
 /** The most models that a line names. */
 const MOST_NAMED = 10
 
-function describe(surface: Surface | undefined, ids: readonly string[]): string {
-  const named = ids.slice(0, MOST_NAMED).join(', ')
+function describe(many: string, alike: readonly Finding[]): string {
+  const [first] = alike
+  if (first !== undefined && alike.length === 1) return `the model ${first.id} ${first.one}`
+  const ids = alike.map(({ id }) => id)
   const more = ids.length > MOST_NAMED ? ` and ${ids.length - MOST_NAMED} more` : ''
-  const isOne = ids.length === 1
-  const who = isOne ? `the model ${named}` : `the models ${named}${more}`
-  if (surface === undefined) {
-    return isOne
-      ? `${who} has no prices: until it has, every request of it is refused`
-      : `${who} have no prices: until they have, every request of them is refused`
-  }
-  return isOne
-    ? `${who} is offered for ${surface}, which none of its channels can serve`
-    : `${who} are offered for ${surface}, which none of their channels can serve`
+  return `the models ${ids.slice(0, MOST_NAMED).join(', ')}${more} ${many}`
+}
+
+/** What may be asked of a model on a surface: one of it has to have a price. */
+const WORKS_OF: Readonly<Record<Surface, readonly Work[]>> = {
+  chat: ['text'],
+  responses: ['text'],
+  messages: ['text'],
+  gemini: ['text', 'embedding', 'image', 'video'],
+  embeddings: ['embedding'],
+  images: ['image'],
+  videos: ['video'],
+  audio: ['speech', 'transcription'],
 }
 
 /** Conversations are converted for every format. */

@@ -91,10 +91,11 @@ describe('migrate and apply', () => {
   test('apply counts, and a second time finds nothing to do', async () => {
     const file = path('more.yaml', FILE.replace('id: two,', 'id: two, display_name: Two,'))
     const none = { added: 0, changed: 0, removed: 0 }
-    const changed = { channels: none, models: { added: 0, changed: 1, removed: 0 }, warnings: [] }
+    const quiet = { warnings: [], unserved: [] }
+    const changed = { channels: none, models: { added: 0, changed: 1, removed: 0 }, ...quiet }
     expect(await json('apply', file, '--dry-run')).toEqual(changed)
     expect(await json('apply', file)).toEqual(changed)
-    expect(await json('apply', file)).toEqual({ channels: none, models: none, warnings: [] })
+    expect(await json('apply', file)).toEqual({ channels: none, models: none, ...quiet })
   })
 
   test('people get an aligned table', async () => {
@@ -141,13 +142,16 @@ describe('migrate and apply', () => {
   - { id: voice, channels: [{ channel: messages }, { channel: gemini }], surfaces: [chat, audio], prices: { input: 1, output: 1 } }
   - { id: film, channels: [{ channel: messages }, { channel: gemini }], prices: { per_video_second: 1 } }
   - { id: elsewhere, channels: [{ channel: messages }, { channel: main }], surfaces: [audio], prices: { input: 1, output: 1 } }`
-    const { exitCode, stderr } = await run('apply', path('odd.yaml', `${channels}\n${models}`), '--dry-run')
+    const file = path('odd.yaml', `${channels}\n${models}`)
+    const { exitCode, stdout, stderr } = await run('apply', file, '--dry-run', '--json')
     expect(exitCode).toBe(0)
-    expect(stderr).toBe(
-      'warning: the model unpriced has no prices: until it has, every request of it is refused\n' +
-        'warning: the model vectors is offered for embeddings, which none of its channels can serve\n' +
-        'warning: the model voice is offered for audio, which none of its channels can serve\n',
-    )
+    const told = [
+      'the model unpriced has no prices: until it has, every request of it is refused',
+      'the model vectors is offered for embeddings, which none of its channels can serve',
+      'the model voice is offered for audio, which none of its channels can serve',
+    ]
+    expect(stderr).toBe(told.map(line => `warning: ${line}\n`).join(''))
+    expect(JSON.parse(stdout).unserved).toEqual(told)
   })
 
   test('another currency is applied and told, since it exchanges no amount', async () => {
