@@ -79,7 +79,7 @@ export function openBatches(parts: LedgerParts): LedgerBatches {
     clock,
     idOf: ({ id }) => id,
     patienceMs: timings.connectionTimeoutMs,
-    write: batch => pool.guard(store => store.settleLeft(batch)),
+    write: batch => pool.guard(store => store.settleLeft(batch, clock.now())),
     async onLate() {
       throw unavailable()
     },

@@ -63,15 +63,19 @@ export function ledgerStore({ sql }: Pick<Database, 'sql'>) {
     },
     settle,
     /**
-     * As `settle`, of what was left in files. An Error also for what has neither hold nor entry and was made before its
-     * account: it is of another, which had the same id before a backup was restored. A minute, for clocks that differ.
-     * What the reaper ended without a charge looks the same.
+     * As `settle`, of what was left in files. An Error also for a charge that has neither hold nor entry and was made before
+     * its account: it is of another, which had the same id before a backup was restored. What the reaper ended without a
+     * charge looks the same. A minute, for clocks that differ, and by how much this machine's, which ids are made by, is
+     * behind the database's.
+     * @param nowMs what the time is here
      */
-    async settleLeft(batch: readonly Settlement[]): Promise<(SettleResult | Error)[]> {
+    async settleLeft(batch: readonly Settlement[], nowMs: number): Promise<(SettleResult | Error)[]> {
+      const charges = batch.filter(({ costNano }) => costNano > 0n)
       const rows = await sql<{ id: string }[]>`
-        select q.id from unnest(${list(batch, idOf)}::text::uuid[], ${list(batch, accountOf)}::text::bigint[]) as q(id, account_id)
+        select q.id from unnest(${list(charges, idOf)}::text::uuid[], ${list(charges, accountOf)}::text::bigint[]) as q(id, account_id)
         join account a on a.id = q.account_id
-        where q.id < ledger_first_id(a.created_at - interval '1 minute')
+        where q.id < ledger_first_id(a.created_at - interval '1 minute'
+            - greatest(interval '0', clock_timestamp() - to_timestamp(${nowMs / 1000})))
           and not exists (select from hold h where h.id = q.id)
           and not exists (select from entry e where e.id = q.id)`
       const foreign = new Set(rows.map(({ id }) => id))

@@ -1,6 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'bun:test'
 import { readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { systemClock } from '@/clock/clock.ts'
 import { audit } from '@/ledger/audit.ts'
 import type { Ledger } from '@/ledger/ledger.ts'
 import { encodeRecords } from '@/ledger/spill/journal.ts'
@@ -202,4 +203,24 @@ test('without a journal, one that nothing takes is told to whoever charges', asy
   expect(await failure).toMatchObject({ message: 'what nobody thought of' })
   await sql`alter table elsewhere rename to refused_settlement`
   await mend()
+})
+
+test('what frees a hold and charges nothing is not refused, whoever has the id of its account by now', async () => {
+  const payer = await fixture.payer(100n)
+  const early = { ...payer, id: Bun.randomUUIDv7('hex', Date.now() - 120_000) }
+  writeFileSync(join(fixture.directory, 'left3.journal'), encodeRecords([costOf(early, 0n)]))
+  await ledger.maintain()
+  expect(readdirSync(fixture.directory)).not.toContain('left3.journal')
+  expect([...(await refused())]).toEqual([])
+  expect(await wallet(payer)).toMatchObject({ balanceNano: 100n })
+})
+
+test("an account pays what was left on a machine whose clock is behind the database's", async () => {
+  const payer = await fixture.payer(100n)
+  const late = { ...systemClock, every: () => () => undefined, now: () => Date.now() - 600_000 }
+  const request = { ...payer, id: Bun.randomUUIDv7('hex', late.now()) }
+  writeFileSync(join(fixture.directory, 'left4.journal'), encodeRecords([costOf(request, 30n)]))
+  await fixture.open({ clock: late })
+  expect([...(await refused())]).toEqual([])
+  expect(await wallet(payer)).toMatchObject({ balanceNano: 70n })
 })
