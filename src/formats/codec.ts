@@ -16,9 +16,6 @@ import type { JsonEdit } from '@/json/splice.ts'
 /**
  * All that Tollgate knows about one wire format. decode is wire to generation, encode is generation to wire; both
  * are pure: ids and time are arguments, nothing is awaited. Converting A to B is A's decode, then B's encode.
- *
- * Used from the caller's side: decodeRequest, encodeResponse, createStreamEncoder, encodeError, keepalive, fieldNames.
- * Used from the upstream's side: encodeRequest, decodeResponse, createStreamDecoder, decodeFault.
  */
 export interface Codec {
   readonly format: Format

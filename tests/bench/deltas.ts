@@ -33,6 +33,8 @@ export function conversion(upstream: Format, caller: Format, kind: DeltaKind = '
         raiser: undefined,
         encoder: CODECS[caller].createStreamEncoder(request),
         framer: undefined,
+        caller: CODECS[caller],
+        count: () => undefined,
       })
       pipeline.push(start, do_not_optimize)
       return pipeline

@@ -104,6 +104,8 @@ export function streamAs(
     raiser: createRaiser(recorded.format, to, wire),
     encoder,
     framer: undefined,
+    caller: CODECS[to],
+    count: () => undefined,
   })
   return run(pipeline, chunks).toString('utf8')
 }

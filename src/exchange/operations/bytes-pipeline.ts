@@ -17,7 +17,6 @@ interface BytesOptions {
 /** A sound, an image or a film on its way: bytes that are counted and not looked at. */
 export class BytesPipeline implements OperationPipeline {
   readonly meter = new Meter()
-  readonly done = false
   readonly contentType: string
   readonly #options: BytesOptions
   #bytes = 0

@@ -31,7 +31,6 @@ interface EventsOptions {
  */
 export class EventsPipeline implements OperationPipeline {
   readonly meter = new Meter()
-  readonly done = false
   readonly contentType = 'text/event-stream; charset=utf-8'
   readonly #options: EventsOptions
   readonly #splitter = new EventSplitter(MAX_EVENT_BYTES)

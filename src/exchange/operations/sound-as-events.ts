@@ -18,7 +18,6 @@ interface SoundAsEventsOptions {
 
 /** A sound on its way to a caller who asked for events: each read is one. */
 export class SoundAsEvents implements OperationPipeline {
-  readonly done = false
   readonly contentType = 'text/event-stream; charset=utf-8'
   readonly #options: SoundAsEventsOptions
   readonly #sound: BytesPipeline

@@ -18,7 +18,6 @@ interface WholeAsEventsOptions {
 /** An upstream that answers in one piece, for a caller who asked for a stream: all events come at its end. */
 export class WholeAsEvents implements OperationPipeline {
   readonly meter = new Meter()
-  readonly done = false
   readonly contentType = 'text/event-stream; charset=utf-8'
   readonly #options: WholeAsEventsOptions
   readonly #answer = new AnswerBytes()

@@ -21,7 +21,7 @@ export class AnswerPipeline implements Pipeline {
   /** Of an answer that has not begun. */
   #noAnswer: Meter | undefined
 
-  constructor(prompt: Prompt, preparation: Preparation, count?: Count) {
+  constructor(prompt: Prompt, preparation: Preparation, count: Count) {
     this.#source = { prompt, preparation, count }
   }
 
@@ -77,7 +77,7 @@ export class AnswerPipeline implements Pipeline {
 interface Source {
   prompt: Prompt
   preparation: Preparation
-  count: Count | undefined
+  count: Count
 }
 
 function streaming(source: Source): Pipeline {
@@ -112,7 +112,6 @@ function hub({ prompt, preparation, count }: Source): HubPipeline {
 
 /** An upstream that answered whole although a stream was asked for: the answer is told as events at its end. */
 class WholePipeline implements Pipeline {
-  readonly done = false
   readonly #hub: HubPipeline
   readonly #preparation: Preparation
   readonly #answer = new AnswerBytes()

@@ -29,9 +29,9 @@ interface HubMachines {
   /** Turns events into another framing of the same format (Gemini's JSON array). */
   framer: StreamMachine<string, string> | undefined
   /** Notes what the caller's format cannot say. */
-  caller?: HubCaller | undefined
+  caller: HubCaller
   /** Counts the usage of an answer that reports none. */
-  count?: Count | undefined
+  count: Count
 }
 
 /** What of the caller's format is asked here. */
@@ -61,8 +61,8 @@ export class HubPipeline implements Pipeline, PlainSink {
   readonly #raiser: Raiser | undefined
   readonly #writer: StreamMachine<GenerationEvent, string>
   readonly #framer: StreamMachine<string, string> | undefined
-  readonly #count: Count | undefined
-  readonly #caller: HubCaller | undefined
+  readonly #count: Count
+  readonly #caller: HubCaller
   /** Converts plain events without decoding them; undefined where every event must be decoded. */
   #fastPath: FastPath | undefined
   /** True when all that the parser was given are whole events. */
@@ -159,9 +159,8 @@ export class HubPipeline implements Pipeline, PlainSink {
    */
   #tellCounted(): void {
     const { meter } = this
-    const isTold = this.done || this.#caller?.alwaysTellsUsage === true || meter.usage !== undefined
-    if (!isTold || this.#count === undefined) return
-    if (meter.error !== undefined || meter.wholeUsage !== undefined) return
+    const isTold = this.done || this.#caller.alwaysTellsUsage || meter.usage !== undefined
+    if (!isTold || meter.error !== undefined || meter.wholeUsage !== undefined) return
     const usage = this.#count(meter)
     if (usage !== undefined) this.#writer.push({ type: 'usage', usage }, this.#onText)
   }
@@ -248,7 +247,7 @@ export class HubPipeline implements Pipeline, PlainSink {
   }
 
   #noteLoss(event: GenerationEvent): void {
-    const name = this.#caller && answerLoss(event, this.#caller)
+    const name = answerLoss(event, this.#caller)
     if (name === undefined) return
     this.meter.losses ??= new Set()
     this.meter.losses.add(name)

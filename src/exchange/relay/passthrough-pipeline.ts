@@ -47,7 +47,6 @@ export class PassthroughPipeline implements Pipeline {
     () => this.#listener?.tellUsage(event => this.meter.observe(event)),
     () => this.#decoder.servedTier(),
   )
-  readonly done = false
   // Each by itself: an object of options would be one more place that is cold when the stream's next event comes.
   readonly #codec: Codec
   readonly #decoder: StreamDecoder

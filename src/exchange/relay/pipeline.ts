@@ -16,8 +16,8 @@ export interface Pipeline {
   /** Ends the answer in an error of ours. */
   fail(error: GatewayError, emit: EmitBytes): void
   readonly meter: Meter
-  /** True when nothing of what the upstream may still send is wanted. */
-  readonly done: boolean
+  /** True when nothing of what the upstream may still send is wanted; left out: it never is. */
+  readonly done?: boolean
   /** See StreamDecoder. */
   readonly ending?: Ending | undefined
   /** The pipeline that does the work of one that chooses: once there was output, all may go straight there. */

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'bun:test'
 import { decodeContext, replyContext } from '#tests/transcripts/conversion.ts'
 import { GatewayError } from '@/errors/gateway-error.ts'
 import { Prompt } from '@/exchange/admission/prompt.ts'
+import type { Preparation } from '@/exchange/attempt/preparation.ts'
 import { AnswerPipeline } from '@/exchange/relay/answer-pipeline.ts'
 import { CODECS } from '@/formats/registry.ts'
 import type { Format } from '@/generation/format.ts'
@@ -26,7 +27,7 @@ function pipelineTo(surface: 'chat' | 'gemini', format: Format, json: JsonObject
     framing: 'sse',
     headers: new Headers(),
   })
-  return new AnswerPipeline(prompt, {
+  const preparation: Preparation = {
     requestId: 'request',
     call: { kind: 'generate', model: 'm', stream: true },
     body: bytes,
@@ -38,7 +39,8 @@ function pipelineTo(surface: 'chat' | 'gemini', format: Format, json: JsonObject
     conversion:
       prompt.format === format ? undefined : { caller: CODECS[prompt.format], createRaiser: undefined },
     reply: () => replyContext(prompt.format, { ...json }),
-  })
+  }
+  return new AnswerPipeline(prompt, preparation, () => undefined)
 }
 
 /** A stream in this format, for a caller of the same or of Chat. */

@@ -139,6 +139,8 @@ function run(
     raiser: wire && createRaiser(from, to, wire),
     encoder: CODECS[to].createStreamEncoder(replyContext(to, wire ?? REQUESTS[to])),
     framer: framed ? createArrayFramer() : undefined,
+    caller: CODECS[to],
+    count: () => undefined,
   })
   const written: Uint8Array[] = []
   const readings: unknown[] = []

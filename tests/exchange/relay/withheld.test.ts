@@ -142,6 +142,8 @@ function pipelines({ from }: Pick<Stream, 'from'>): Pipeline[] {
         replyContext(to, { messages: [{ role: 'user', content: 'hi' }], max_tokens: 10 }),
       ),
       framer: undefined,
+      caller: CODECS[to],
+      count: () => undefined,
     }),
   ]
 }

@@ -110,6 +110,8 @@ function pipelineOf(upstream: Format, caller: Format, context: ReplyContext): Pi
     raiser,
     encoder,
     framer: undefined,
+    caller: CODECS[caller],
+    count: () => undefined,
   })
 }
 
