@@ -1,3 +1,4 @@
+import type { Clock } from '@/clock/clock.ts'
 import { turnAfter } from '@/exchange/attempt/answer-body.ts'
 import type { Pipeline } from './pipeline.ts'
 
@@ -17,6 +18,7 @@ export async function drain(
   body: ReadableStream<Uint8Array>,
   pipeline: Pipeline,
   signal: AbortSignal,
+  clock: Clock,
   stop: () => void,
 ): Promise<void> {
   const { meter } = pipeline
@@ -26,7 +28,7 @@ export async function drain(
     stop()
     reader.cancel().catch(() => undefined)
   }
-  const timer = setTimeout(end, DRAIN_MS)
+  const stopTimer = clock.after(DRAIN_MS, end)
   try {
     while (!meter.isConclusive && !pipeline.done && !signal.aborted) {
       const { done, value } = await reader.read()
@@ -38,7 +40,7 @@ export async function drain(
   } catch {
     // Broken off: what there is, is all there will be.
   }
-  clearTimeout(timer)
+  stopTimer()
   end()
   if (!meter.isConclusive) goBack()
 }

@@ -317,7 +317,8 @@ export class Outlet {
 
   async #drain(body: ReadableStream<Uint8Array>, pipeline: Pipeline): Promise<void> {
     if (this.#attempt?.signal.aborted !== false) return
-    await drain(body, pipeline, this.#attempt.signal, () => this.#cancel(clientClosed()))
+    const stop = () => this.#cancel(clientClosed())
+    await drain(body, pipeline, this.#attempt.signal, this.#options.clock, stop)
   }
 
   /** Writes the end of the answer, unless the pipeline wrote it already. */

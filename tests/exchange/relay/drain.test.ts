@@ -1,4 +1,6 @@
 import { expect, test } from 'bun:test'
+import { manualClock } from '#tests/support/manual-clock.ts'
+import { until } from '#tests/support/upstreams/upstream.ts'
 import { Meter } from '@/exchange/billing/meter.ts'
 import { drain } from '@/exchange/relay/drain.ts'
 import type { Pipeline } from '@/exchange/relay/pipeline.ts'
@@ -10,14 +12,16 @@ const STOPPED = { reason: 'end', stopSequence: undefined, message: undefined } a
 const USAGE = { ...NO_USAGE, outputText: 7 }
 
 /** An answer of which 400 bytes are read, whose caller has left, and of which this still comes. */
-async function drained(rest: readonly Uint8Array[], closes: boolean) {
+function leaving(rest: readonly Uint8Array[], closes: boolean) {
+  const clock = manualClock()
   const meter = new Meter()
   meter.addUnread(TEXT.length)
   const before = meter.estimatedOutput
+  let reads = 0
   const pipeline: Pipeline = {
     meter,
-    done: false,
     push(chunk) {
+      reads += 1
       meter.addUnread(chunk.length)
       if (chunk !== END) return
       meter.observe({ type: 'finish', candidate: 0, finish: STOPPED })
@@ -39,15 +43,23 @@ async function drained(rest: readonly Uint8Array[], closes: boolean) {
   const stop = () => {
     left.stopped = true
   }
-  await drain(body, pipeline, new AbortController().signal, stop)
-  return { ...left, later: meter.estimatedOutput - before, usage: meter.usage, finished: meter.finished }
+  const ended = drain(body, pipeline, new AbortController().signal, clock, stop).then(() => ({
+    ...left,
+    later: meter.estimatedOutput - before,
+    usage: meter.usage,
+    finished: meter.finished,
+  }))
+  return { clock, left, ended, reads: () => reads }
 }
 
 test.each([
   ['breaks off', true],
   ['goes on', false],
 ])('what comes after the caller left is not counted where the answer %s', async (_, closes) => {
-  expect(await drained([TEXT, TEXT], closes)).toEqual({
+  const { clock, ended, reads } = leaving([TEXT, TEXT], closes)
+  await until(() => reads() === 2)
+  clock.advance(30)
+  expect(await ended).toEqual({
     cancelled: !closes,
     stopped: true,
     later: 0,
@@ -56,8 +68,17 @@ test.each([
   })
 })
 
+test('an answer that falls silent is left 30 ms after its caller, and no sooner', async () => {
+  const { clock, left, ended } = leaving([], false)
+  clock.advance(29)
+  expect(left).toEqual({ cancelled: false, stopped: false })
+  clock.advance(1)
+  expect(left).toEqual({ cancelled: true, stopped: true })
+  await ended
+})
+
 test('an answer that comes to its end after its caller left is counted as reported, and is left at once', async () => {
-  expect(await drained([TEXT, END, TEXT], false)).toEqual({
+  expect(await leaving([TEXT, END, TEXT], false).ended).toEqual({
     cancelled: true,
     stopped: true,
     later: 100,

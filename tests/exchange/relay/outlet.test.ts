@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'bun:test'
 import { connect } from 'node:net'
-import { least, msOf } from '#tests/support/least.ts'
 import { type ManualClock, manualClock } from '#tests/support/manual-clock.ts'
-import { fedStream } from '#tests/support/upstreams/upstream.ts'
+import { fedStream, until } from '#tests/support/upstreams/upstream.ts'
 import { type Clock, systemClock } from '@/clock/clock.ts'
 import { GatewayError } from '@/errors/gateway-error.ts'
+import type { Meter } from '@/exchange/billing/meter.ts'
 import { Outlet } from '@/exchange/relay/outlet.ts'
 import { PassthroughPipeline } from '@/exchange/relay/passthrough-pipeline.ts'
 import { CODECS } from '@/formats/registry.ts'
@@ -26,15 +26,6 @@ interface Given {
 function way(given: Given = {}) {
   const { tellsAtEnd = true, clock = systemClock, format = 'openai-chat-completions', answers = 1 } = given
   const codec = CODECS[format]
-  const pipeline = new PassthroughPipeline({
-    codec,
-    decoder: codec.createStreamDecoder({ vendor: 'openai', newId: () => 'id', answers }),
-    requestId: 'r',
-    hidesUsage: false,
-    readsAll: false,
-    chunksOnly: false,
-    framer: undefined,
-  })
   const outlet = new Outlet({
     clock,
     keepalive: new Uint8Array(),
@@ -42,11 +33,23 @@ function way(given: Given = {}) {
     breakAfterError: false,
     tellsAtEnd,
   })
-  const attempt = outlet.beginAttempt()
-  const concluded: boolean[] = []
-  const events = { onFirstOutput: () => undefined, onConclusion: () => concluded.push(true) }
-  const pipe = (body: ReadableStream<Uint8Array>) => outlet.pipe(body, pipeline, 60_000, events)
-  return { outlet, pipe, concluded, meter: pipeline.meter, ending: attempt.signal }
+  const attempt = () => {
+    const pipeline = new PassthroughPipeline({
+      codec,
+      decoder: codec.createStreamDecoder({ vendor: 'openai', newId: () => 'id', answers }),
+      requestId: 'r',
+      hidesUsage: false,
+      readsAll: false,
+      chunksOnly: false,
+      framer: undefined,
+    })
+    const concluded: boolean[] = []
+    const events = { onFirstOutput: () => undefined, onConclusion: () => concluded.push(true) }
+    const { signal } = outlet.beginAttempt()
+    const pipe = (body: ReadableStream<Uint8Array>) => outlet.pipe(body, pipeline, 60_000, events)
+    return { pipe, concluded, meter: pipeline.meter, ending: signal }
+  }
+  return { outlet, ...attempt(), again: attempt }
 }
 
 /** An answer of which the caller has read the first event. */
@@ -117,16 +120,46 @@ test('what is stopped before its first attempt, or between two, has none', async
   expect(signal.reason).toBe(revoked)
 })
 
-test('an attempt that failed ends nothing of the one after it, which has its own time', async () => {
-  const clock = manualClock()
-  const { outlet, pipe } = way({ clock })
-  const failed = fedStream()
-  failed.close()
-  await expect(pipe(failed.stream)).rejects.toThrow()
-  const { signal } = outlet.beginAttempt()
-  clock.advance(100_000)
-  outlet.tick(clock.elapsed())
-  expect(signal.aborted).toBe(false)
+describe('an attempt behind one that failed before any output', () => {
+  const BROKEN = 'data: {"error":{"message":"broken"}}\n\n'
+
+  test('has its own time, from when its answer begins', async () => {
+    const clock = manualClock()
+    const { outlet, pipe, again } = way({ clock })
+    await expect(pipe(askedStream([]).stream)).rejects.toThrow()
+    const { pipe: pipeAgain, ending } = again()
+    clock.advance(100_000)
+    outlet.tick(clock.elapsed())
+    expect(ending.aborted).toBe(false)
+    const ended = pipeAgain(fedStream().stream)
+    clock.advance(59_999)
+    outlet.tick(clock.elapsed())
+    expect(ending.aborted).toBe(false)
+    clock.advance(1)
+    outlet.tick(clock.elapsed())
+    expect(ending.aborted).toBe(true)
+    await expect(ended).rejects.toThrow('stream timed out')
+  })
+
+  test('is all that its caller gets', async () => {
+    const { outlet, pipe, again } = way()
+    await expect(pipe(askedStream([': quiet\n\n', BROKEN]).stream)).rejects.toThrow('broken')
+    const answer = DELTA + FINISH + USAGE + DONE
+    const [text] = await Promise.all([
+      new Response(outlet.readable).text(),
+      again().pipe(askedStream([answer]).stream),
+    ])
+    expect(text).toBe(answer)
+  })
+
+  test('may hold back as much as the first', async () => {
+    const { outlet, pipe, again } = way()
+    const attempt = () => askedStream([`: ${'x'.repeat(3 * 1024 * 1024)}\n\n`, BROKEN]).stream
+    void new Response(outlet.readable).text()
+    await expect(pipe(attempt())).rejects.toThrow('broken')
+    await expect(again().pipe(attempt())).rejects.toThrow('broken')
+    expect(outlet.isDue).toBe(false)
+  })
 })
 
 test('others have their turn between long reads that have all arrived', async () => {
@@ -373,30 +406,33 @@ describe('after its caller left', () => {
     })
   })
 
-  test.each([
-    ['goes on', DELTA],
-    ['ends without a usage', FINISH + DONE],
-    ['says something that cannot be read', 'data: {"error":{"message":"broken"}}\n\n'],
-    ['falls silent', ''],
-  ])('an answer that %s is as long as it was when the caller left, and ends soon', async (_, rest) => {
-    const leave = async () => {
-      const { outlet, upstream, ended, meter, ending } = await running()
+  test.each<[string, string, (meter: Meter) => boolean]>([
+    ['goes on', DELTA, ({ estimatedOutput }) => estimatedOutput > 100],
+    ['ends without a usage', FINISH + DONE, ({ finished }) => finished],
+    [
+      'says something that cannot be read',
+      'data: {"error":{"message":"broken"}}\n\n',
+      ({ error }) => error !== undefined,
+    ],
+    ['falls silent', '', () => true],
+  ])(
+    'an answer that %s is as long as it was when the caller left, and ends soon',
+    async (_, rest, isRead) => {
+      const clock = manualClock()
+      const { outlet, upstream, ended, meter, ending } = await running(clock)
       outlet.abandon()
-      const ms = await msOf(async () => {
-        if (rest !== '') upstream.write(rest)
-        await ended
+      if (rest !== '') upstream.write(rest)
+      await until(() => isRead(meter))
+      clock.advance(30)
+      await ended
+      expect(ending.aborted).toBe(true)
+      expect({ tokens: meter.estimatedOutput, finished: meter.finished, error: meter.error }).toEqual({
+        tokens: 100,
+        finished: false,
+        error: undefined,
       })
-      return { ms, meter, ending }
-    }
-    expect(await least(2_000, async () => (await leave()).ms)).toBeLessThan(2_000)
-    const { meter, ending } = await leave()
-    expect(ending.aborted).toBe(true)
-    expect({ tokens: meter.estimatedOutput, finished: meter.finished, error: meter.error }).toEqual({
-      tokens: 100,
-      finished: false,
-      error: undefined,
-    })
-  })
+    },
+  )
 
   test('an answer that breaks off is as long as it was', async () => {
     const { outlet, upstream, ended, meter } = await running()
