@@ -128,7 +128,7 @@ export function openBatches(parts: LedgerParts): LedgerBatches {
 
   /** Whether it was committed is not known. What is committed later still, the upkeep finds. */
   function abandon(exchange: ExchangeReference): void {
-    settle(voidOf(exchange)).catch(error => log.error({ err: error }, 'a hold could not be freed'))
+    settle(releaseOf(exchange)).catch(error => log.error({ err: error }, 'a hold could not be freed'))
   }
 
   return {
@@ -179,7 +179,7 @@ async function journal(
 }
 
 /** The settlement that frees a hold without a charge. */
-export function voidOf({ id, accountId, keyId }: ExchangeReference): Settlement {
+export function releaseOf({ id, accountId, keyId }: ExchangeReference): Settlement {
   return { id, accountId, keyId, costNano: 0n, costPico: 0n }
 }
 

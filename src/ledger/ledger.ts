@@ -5,7 +5,7 @@ import { openSpill, type Spill } from '@/ledger/spill/spill.ts'
 import type { Log } from '@/telemetry/log.ts'
 import { Adoption } from './adoption.ts'
 import type { LastAudit } from './audit.ts'
-import { openBatches, voidOf } from './batches.ts'
+import { openBatches, releaseOf } from './batches.ts'
 import { openPool } from './pool.ts'
 import { register } from './presence.ts'
 import { RunningHolds } from './running.ts'
@@ -33,10 +33,10 @@ export interface Ledger {
   /** Charges what an exchange cost and frees its hold, once per id. Waits for nobody: a database that is away gets it later. */
   settle(settlement: Settlement): Promise<SettleResult>
   /** Frees a hold without a charge. */
-  void(exchange: ExchangeReference): Promise<SettleResult>
+  release(exchange: ExchangeReference): Promise<SettleResult>
   /**
    * Another answers for the hold of a running exchange from now on: a job in the database, which took it over
-   * (ledger_entrust) and settles or voids it when it ends, in whichever process.
+   * (ledger_entrust) and settles or releases it when it ends, in whichever process.
    */
   entrusted(id: string): void
   /**
@@ -193,7 +193,7 @@ export async function openLedger(options: LedgerOptions): Promise<Ledger> {
       return onceCharged(request, await holds.submit(request))
     },
     settle,
-    void: exchange => settle(voidOf(exchange)),
+    release: exchange => settle(releaseOf(exchange)),
     entrusted: id => void running.end(id),
     progress: (id, costNano) => running.progress(id, costNano),
     note(settlement) {

@@ -53,7 +53,7 @@ export type HoldResult = Affordable & ({ granted: true } | { granted: false; rea
 
 /** Asks to charge what an exchange used and to end its hold. Repeating it changes nothing. */
 export interface Settlement extends ExchangeReference {
-  /** What the exchange costs: `costPico` rounded up. 0 voids the hold. */
+  /** What the exchange costs: `costPico` rounded up. 0 releases the hold. */
   costNano: bigint
   /** The exact cost, in 1e-12. */
   costPico: bigint

@@ -2,7 +2,7 @@ import { regularly } from '@/clock/regularly.ts'
 import { Silence } from '@/clock/silence.ts'
 import type { Adoption } from './adoption.ts'
 import { auditInTurn, type LastAudit } from './audit.ts'
-import { type LedgerBatches, type LedgerParts, voidOf } from './batches.ts'
+import { type LedgerBatches, type LedgerParts, releaseOf } from './batches.ts'
 import { reap } from './reaper.ts'
 import type { RunningHolds } from './running.ts'
 import type { Stop } from './types.ts'
@@ -127,7 +127,7 @@ export class Upkeep {
     const known = running.ids()
     const held = await pool.store.heldBy(presence.owner())
     const forgotten = held.filter(({ id }) => !known.has(id))
-    await Promise.all(forgotten.map(exchange => settle(voidOf(exchange))))
+    await Promise.all(forgotten.map(exchange => settle(releaseOf(exchange))))
     if (forgotten.length > 0) log.warn({ holds: forgotten.length }, 'freed holds of no exchange')
   }
 

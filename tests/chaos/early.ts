@@ -87,7 +87,7 @@ function observed(real: Ledger, grantedAccount: number, heldAt: Map<string, numb
       return result
     },
     settle: async item => (isGranted(item) ? { outcome: 'settled', ...free } : real.settle(item)),
-    void: async item => (isGranted(item) ? { outcome: 'settled', ...free } : real.void(item)),
+    release: async item => (isGranted(item) ? { outcome: 'settled', ...free } : real.release(item)),
   }
 }
 

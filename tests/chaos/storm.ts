@@ -60,7 +60,7 @@ function exchangeOf(payers: readonly Payer[], index: number): Exchange {
   return {
     hold: { act: 'hold', item },
     extend: { act: 'extend', item: { ...payer, id: item.id, amountNano: 150n } },
-    end: { act: costNano === 0n ? 'void' : 'settle', item: costOf(item, costNano) },
+    end: { act: costNano === 0n ? 'release' : 'settle', item: costOf(item, costNano) },
     costNano,
     accountId: payer.accountId,
   }

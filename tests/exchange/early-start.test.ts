@@ -199,8 +199,8 @@ test.each([true, false])(
         made.resolve()
         return result
       },
-      void: async request => {
-        const result = await real.void(request)
+      release: async request => {
+        const result = await real.release(request)
         given.resolve()
         return result
       },

@@ -63,12 +63,12 @@ test.each([
   await fixture.reap()
   expect(await pendingOf(payer)).toBe(10n)
   expect(await orphans(payer)).toBe(1)
-  await ledger.void({ ...payer, id: request.id })
+  await ledger.release({ ...payer, id: request.id })
   expect(await orphans(payer)).toBe(0)
 })
 
 test.each([
-  ['was given back', (request: HoldRequest) => ledger.void(request)],
+  ['was given back', (request: HoldRequest) => ledger.release(request)],
   ['is gone', (request: HoldRequest) => sql`delete from hold where id = ${request.id}`],
   [
     'is in the hands of a process',
@@ -126,7 +126,7 @@ test.each([
     expect(await pendingOf(payer)).toBe(150n)
     expect(await orphans(payer, 'pending')).toBe(0)
     expect(await settled(request, payer)).toMatchObject({ outcome: 'settled', chargedNano: 7n })
-    await ledger.void(other)
+    await ledger.release(other)
     expect(await store.balance(payer.accountId)).toMatchObject({ balanceNano: 93n, pendingNano: 0n })
     expect(await entrust()).toMatchObject([{ kept: false }])
     expect((await audit(url, { accountId: payer.accountId })).ok).toBe(true)

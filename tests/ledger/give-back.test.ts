@@ -17,7 +17,7 @@ test('what a request was charged is given back, once by all who do it at once', 
   const [charged, free, unknown] = [holdOf(payer, 40n), holdOf(payer, 40n), holdOf(payer, 40n)]
   for (const request of [charged, free]) await ledger.hold(request)
   await ledger.settle(costOf(charged, 30n))
-  await ledger.void(free)
+  await ledger.release(free)
   const all = [charged, free, unknown]
   await Promise.all([1, 2, 3].map(() => ledger.giveBack(all, 'it ran again')))
   expect(await balance(payer)).toBe(100n)

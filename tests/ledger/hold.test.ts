@@ -280,7 +280,7 @@ describe('extend', () => {
     expect(verdict(await ledger.extend({ ...wider, amountNano: 11n }))).toBe('credit_exhausted')
     expect((await store.balance(payer.accountId))?.pendingNano).toBe(6n)
     expect(verdict(await ledger.extend({ ...wider, amountNano: 1n }))).toBe('granted')
-    await ledger.void(request)
+    await ledger.release(request)
     expect((await store.balance(payer.accountId))?.pendingNano).toBe(0n)
   })
 

@@ -273,7 +273,7 @@ async function away(life: Life): Promise<void> {
   // The writers wait a moment before they try again.
   const probe = holdOf(pick(world.payers, world.random), 1n)
   await inTime(clock, ledger.hold(probe))
-  await inTime(clock, ledger.void(probe))
+  await inTime(clock, ledger.release(probe))
   await answered(life, Promise.resolve())
 }
 

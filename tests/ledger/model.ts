@@ -236,7 +236,7 @@ function extend(which: number, target: bigint) {
   )
 }
 
-/** Of open, settled, voided and expired exchanges alike; a cost of 0 voids. */
+/** Of open, settled, released and expired exchanges alike; a cost of 0 releases. */
 function settle(costs: readonly (readonly [number, bigint])[]) {
   return command(
     `settle(${costs.map(([which, cost]) => `${which}:${cost}`)})`,

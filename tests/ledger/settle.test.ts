@@ -66,13 +66,13 @@ describe('settle', () => {
     expect(await store.balance(other.accountId)).toMatchObject({ balanceNano: 10n, pendingNano: 0n })
   })
 
-  test('void frees what was held, and leaves no entry', async () => {
+  test('release frees what was held, and leaves no entry', async () => {
     const payer = await fixture.payer(10n)
     const request = holdOf(payer, 10n)
     const wallet = () => sql`select seq, last_entry_id from wallet where account_id = ${payer.accountId}`
     const before = [...(await wallet())]
     await ledger.hold(request)
-    expect(await ledger.void(request)).toMatchObject({
+    expect(await ledger.release(request)).toMatchObject({
       outcome: 'settled',
       chargedNano: 0n,
       availableNano: 10n,

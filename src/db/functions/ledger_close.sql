@@ -1,5 +1,5 @@
 -- Ends holds; one row for each id. p_expired: without their owner, at their progress (p_costs is not read). Otherwise
--- at p_costs; 0 voids.
+-- at p_costs; 0 releases.
 --
 -- A cost that comes after the hold was expired is posted as the difference to what was charged then, once. One that
 -- comes after a settlement changes nothing. A correction that gives back frees the cap of a key only in the period in

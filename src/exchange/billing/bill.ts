@@ -254,7 +254,7 @@ export class Bill {
 
   /** Gives everything back, as there was no answer; but what a job answers for. */
   async release(): Promise<void> {
-    if (!this.#isEntrusted) await this.#options.ledger.void(this.#options.exchange)
+    if (!this.#isEntrusted) await this.#options.ledger.release(this.#options.exchange)
   }
 
   /** A job answers for the hold from now on. */

@@ -137,7 +137,7 @@ async function close(gateway: VideoGateway, job: VideoJob): Promise<VideoJob> {
   if (job.money !== 'held') return job
   const money = job.state === 'completed' ? 'charged' : 'released'
   if (money === 'charged') await charge(gateway, job)
-  else await gateway.ledger.void(payerOf(job))
+  else await gateway.ledger.release(payerOf(job))
   await gateway.videos.close(job.id, money)
   gateway.log.info(
     { job: job.id, account: job.accountId, channel: job.channel, state: job.state, money },

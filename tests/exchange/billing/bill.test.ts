@@ -52,7 +52,7 @@ function newBill(
       note: settlement => void noted.push(settlement),
       progress: (_, costNano) => void progress.push(costNano),
       entrusted: id => void entrusted.push(id),
-      void: async ({ id }) => {
+      release: async ({ id }) => {
         freed.push(id)
         return { outcome: 'settled', chargedNano: 0n, overrunNano: 0n, availableNano: 10n ** 9n }
       },
@@ -105,7 +105,7 @@ function newBill(
 
 /** What a bill asks of a ledger. */
 function partOf(
-  ledger: Pick<Ledger, 'hold' | 'extend' | 'note' | 'progress' | 'settle' | 'entrusted' | 'void'>,
+  ledger: Pick<Ledger, 'hold' | 'extend' | 'note' | 'progress' | 'settle' | 'entrusted' | 'release'>,
 ): Ledger {
   return ledger as Ledger
 }

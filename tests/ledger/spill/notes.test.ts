@@ -153,10 +153,10 @@ describe('a process that was killed', () => {
       await ledger.hold(request)
       ledger.note(costOf(request, 70n))
       const left = join(fixture.directory, 'next')
-      const voided = ledger.void(request)
+      const released = ledger.release(request)
       await Promise.resolve()
       await copyNotes(fixture.directory, left)
-      await voided
+      await released
       await fixture.open({ journalDirectory: left })
       expect((await fixture.store.balance(payer.accountId))?.balanceNano).toBe(1_000n)
     } finally {

@@ -8,7 +8,7 @@ export type LedgerOrder =
   | { act: 'hold'; item: HoldRequest }
   | { act: 'extend'; item: ExtendRequest }
   | { act: 'settle'; item: Settlement }
-  | { act: 'void'; item: Settlement }
+  | { act: 'release'; item: Settlement }
 
 /** A ledger in a process of its own. */
 export interface LedgerProcess {
@@ -57,8 +57,8 @@ async function serve(databaseUrl: string): Promise<void> {
         return ledger.extend(item)
       case 'settle':
         return ledger.settle(item)
-      case 'void':
-        return ledger.void(item)
+      case 'release':
+        return ledger.release(item)
     }
   }
   process.on('message', async (orders: readonly LedgerOrder[]) => {
