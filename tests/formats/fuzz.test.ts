@@ -11,7 +11,7 @@ test(`${STREAMS} mutated streams end lawfully or in an in-band error, and nothin
     if (finding !== undefined) findings.push(finding)
   }
   expect(findings).toEqual([])
-}, 60_000)
+}, 600_000)
 
 test.each([
   ['openai-chat-completions', 'data: [DONE]\n\n'],

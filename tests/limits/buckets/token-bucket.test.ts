@@ -247,6 +247,6 @@ if (server === undefined) {
         const { shared, local } = await playOnBoth(redis, seed, 60, scope())
         expect({ seed, decisions: shared }).toEqual({ seed, decisions: local })
       }
-    }, 60_000)
+    }, 600_000)
   })
 }

@@ -141,6 +141,15 @@ const PATIENCE = {
 
 const SURROUNDINGS = { secretBox: box, ledgerClock: systemClock, random: Math.random, patience: PATIENCE }
 
+/** A server that turns nothing away because the machine has more to do than it can: a test that wants that says so. */
+async function startIdle(
+  options: Omit<Parameters<typeof startServer>[0], keyof typeof SURROUNDINGS> & Partial<GatewayOptions>,
+): Promise<RunningServer> {
+  const server = await startServer({ ...SURROUNDINGS, ...options })
+  server.gateway.load = { overload: () => undefined, isCrowded: false }
+  return server
+}
+
 /**
  * Starts a gateway. Models are called `chat/echo`, `messages/tool` and so on: the format that serves them, and the
  * simulator's steering name.
@@ -156,8 +165,7 @@ export async function startTestGateway(options: TestGatewayOptions = {}): Promis
     await applyFile(database, box, file, { prune: false, dryRun: false, source: 'file' })
   }
   await apply(configText(simulator.url, { upstreams, channelOptions, models }))
-  const server = await startServer({
-    ...SURROUNDINGS,
+  const server = await startIdle({
     settings: {
       ...SETTINGS,
       ...settings,
@@ -225,8 +233,7 @@ export function startNeighbour(
     settings?: Partial<ServerSettings>
   } = {},
 ): Promise<RunningServer> {
-  return startServer({
-    ...SURROUNDINGS,
+  return startIdle({
     database: gateway.database,
     clock: systemClock,
     ...options,
