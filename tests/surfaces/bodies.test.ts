@@ -285,6 +285,31 @@ describe.each(['chat', 'responses', 'messages'] as const)('%s', surface => {
     if (surface !== 'messages') expect(error.param).toBe(param)
   })
 
+  test.each([
+    ['Model', 'model', '"Model":"no-chat"'],
+    ['MODELS', 'models', '"MODELS":["no-chat"]'],
+    ['max_Output_tokens', 'max_output_tokens', '"max_Output_tokens":100000'],
+    ['max_token\u017f', 'max_tokens', '"max_token\\u017f":100000'],
+    ['max_to\u212aens', 'max_tokens', '"max_to\u212aens":100000'],
+    ['N', 'n', '"N":50'],
+  ])('answers 400 to %s, which some upstreams read as %s', async (name, usual, member) => {
+    for (const body of [
+      bodyWith(surface, member),
+      bodyWith(surface, `"padding":["${'x'.repeat(40_000)}"],${member}`),
+    ]) {
+      const error = await readError(await call(gateway, surface, { body }), surface)
+      expect(error).toMatchObject({ status: 400, code: 'invalid_request' })
+      expect(error.message).toStartWith(`Invalid value for '${name}': this name is spelled ${usual}`)
+    }
+  })
+
+  test('takes other names in whatever case they are', async () => {
+    const body = bodyWith(surface, '"chatId":"x","Metadata":{"Model":"no-chat"},"X-Model":1,"modelId":"x"')
+    const response = await call(gateway, surface, { body })
+    expect(response.status).toBe(200)
+    await response.arrayBuffer()
+  })
+
   test('takes a stream that is null for none', async () => {
     const body = JSON.stringify({ ...CALLS[surface].body(`${surface}/echo`), stream: null })
     const response = await call(gateway, surface, { body })
