@@ -2,6 +2,7 @@ import { applyPatches, type Patch } from './splice.ts'
 
 /** A document with edits. */
 export interface Edited {
+  /** The document's own where nothing was to be changed. */
   bytes: Uint8Array
   /** Takes the edits back, where they were made in the memory of the document; `bytes` are of no use from then on. */
   undo: (() => void) | undefined

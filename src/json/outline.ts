@@ -65,6 +65,7 @@ export class Outline implements Texts {
    */
   edit(edits: readonly JsonEdit[]): Edited {
     const patches = this.#moved(findPatches(this.#left, edits, this.json))
+    if (patches.length === 0) return { bytes: this.#bytes, undo: undefined }
     const middle = { start: this.#cuts[START] ?? 0, end: this.#cuts.at(END - COLUMNS) ?? this.#bytes.length }
     return (
       patchInPlace(this.#bytes, patches, middle) ?? {

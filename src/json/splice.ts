@@ -36,7 +36,8 @@ export type JsonEdit = { path: readonly (string | number)[] } & (
 export function spliceJson(raw: Uint8Array, edits: readonly JsonEdit[], parsed?: JsonObject): Uint8Array {
   if (edits.length === 0) return raw
   const bytes = Buffer.from(raw.buffer, raw.byteOffset, raw.byteLength)
-  return applyPatches(bytes, findPatches(bytes, edits, parsed))
+  const patches = findPatches(bytes, edits, parsed)
+  return patches.length === 0 ? raw : applyPatches(bytes, patches)
 }
 
 /** The same for JSON that is a string. */
@@ -56,7 +57,7 @@ export function findPatches(
   const [first] = edits
   if (first === undefined) return []
   const set = edits.length === 1 && parsed !== undefined ? setMember(bytes, first, parsed) : undefined
-  if (set !== undefined) return [set]
+  if (set !== undefined) return isThere(bytes, set) ? [] : [set]
   const plan = planOf(edits)
   const found = parsed === undefined ? undefined : patchMembers(bytes, plan, parsed)
   if (found !== undefined) return found
@@ -94,6 +95,11 @@ function setMember(bytes: Buffer, edit: JsonEdit, parsed: JsonObject): Patch | u
   if (!PLAIN_KEY.test(key) || !Object.hasOwn(parsed, key)) return undefined
   const start = findValue(bytes, key)
   return start === undefined ? undefined : { start, end: skipValue(bytes, start), text }
+}
+
+/** Whether a patch would change nothing, as that of a model whose upstream calls it as the caller does. */
+function isThere(bytes: Buffer, { start, end, text }: Patch): boolean {
+  return bytes.toString('utf8', start, end) === text
 }
 
 /** What becomes of one value: replaced by JSON text, removed, or kept as an object with some members edited. */

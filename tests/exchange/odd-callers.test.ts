@@ -17,6 +17,8 @@ const CANDIDATE = JSON.stringify({
 const { gateway, upstream } = await scriptedGateway({
   models: `
   - { id: "claude", channels: [{ channel: messages, model: "claude-sonnet-4-5" }] }
+  - { id: "same", channels: [{ channel: messages, model: "same" }] }
+  - { id: "embed", channels: [{ channel: chat, model: "embed" }] }
   - { id: "tuned", channels: [{ channel: gemini, model: "tunedModels/mine:v1" }] }
   - { id: "vendor/with:colon", channels: [{ channel: gemini, model: "vendor/with:colon" }] }`,
 })
@@ -132,5 +134,30 @@ describe('edge 87: request bodies', () => {
     expect(JSON.parse(upstream.lastBody())).toMatchObject({ model: 'claude-sonnet-4-5' })
     expect(upstream.lastBody()).not.toContain('nobody')
     expect(upstream.lastBody()).toContain('"__proto__":{"model":"x"}')
+  })
+
+  test.each([
+    ['a short body', '"messages":[]'],
+    ['a long one', `"messages":[{"role":"user","content":"${'x'.repeat(40_000)}"}]`],
+  ])(
+    '%s that names another model before one whose upstream calls it the same names that one alone',
+    async (_length, rest) => {
+      upstream.answer = () => new Response(MESSAGE)
+      for (const name of ['"model"', '"mod\\u0065l"']) {
+        const body = `{${name}:"another","max_tokens":9,"model":"same",${rest}}`
+        const response = await post('/v1/messages', body, { 'x-api-key': gateway.key })
+        expect(response.status).toBe(200)
+        expect(upstream.lastBody()).toBe(body.replace('another', 'same'))
+      }
+    },
+  )
+
+  test('so does a call for embeddings', async () => {
+    upstream.answer = () =>
+      Response.json({ data: [{ index: 0, embedding: [1] }], usage: { prompt_tokens: 1 } })
+    const body = '{"model":"another","input":"x","model":"embed"}'
+    const headers = { authorization: `Bearer ${gateway.key}` }
+    expect((await post('/v1/embeddings', body, headers)).status).toBe(200)
+    expect(upstream.lastBody()).toBe(body.replace('another', 'embed'))
   })
 })

@@ -294,7 +294,7 @@ describe('a splice of an outlined document', () => {
         expect(restored(outline.json, outline)).toEqual(
           JSON.parse(new TextDecoder().decode(Buffer.from(text))),
         )
-        if (undo === undefined) return expect(edited.buffer).not.toBe(bytes.buffer)
+        if (undo === undefined) return expect(edited.buffer !== bytes.buffer || expected === text).toBe(true)
         inPlace += 1
         undo()
         expect(bytes.toString()).toBe(text)
@@ -302,13 +302,14 @@ describe('a splice of an outlined document', () => {
       { numRuns: 3000 },
     )
     expect(outlined).toBeGreaterThan(1000)
-    expect(inPlace).toBeGreaterThan(100)
+    expect(inPlace).toBeGreaterThan(20)
   })
 
   test.each([
     ['a shorter name before a long string', '{"model":"model","x":["LONG"]}', '"m"', true],
     ['a name of the same length', '\ufeff{"model":"model","x":["LONG"]}', '"n_del"', true],
     ['a longer name', '{"model":"model","x":["LONG"]}', '"model-2"', false],
+    ['a name that is there already', '{"model":"model","x":["LONG"]}', '"model"', true],
     ['a shorter name behind the long strings', '{"a":["LONG",1,"LONG"], "model":"model" }', '"m"', true],
     ['a longer name behind them', '{"x":["LONG"], "model":"model" }', '"model-2"', false],
     ['a name between them', '{"input":"LONG","model":"model","x":["LONG"]}', '"m"', false],

@@ -20,8 +20,7 @@ export function needsOpenai(model: string): (route: Route) => GatewayError | und
 
 /** The caller's own JSON body, with nothing changed but the model. */
 export function renameModel({ bytes, json }: RequestBody, { upstreamModel }: Route): Uint8Array {
-  const edits = json['model'] === upstreamModel ? [] : [{ path: ['model'], value: upstreamModel }]
-  return spliceJson(bytes, edits, json)
+  return spliceJson(bytes, [{ path: ['model'], value: upstreamModel }], json)
 }
 
 /** The same of a body that may be a form, as it is sent. */
