@@ -36,7 +36,9 @@ async function readLength(file: FormFile, duration: boolean): Promise<number | u
       { mimeType: file.mediaType, path: file.filename, size: file.size },
       { duration, skipCovers: true },
     )
-    return format.duration !== undefined && Number.isFinite(format.duration) ? format.duration : undefined
+    const { duration: seconds = 0 } = format
+    // Some files say that they end before they begin, or at once, which nobody sends to hear what is said in them.
+    return seconds > 0 && Number.isFinite(seconds) ? seconds : undefined
   } catch {
     return undefined
   } finally {

@@ -39,6 +39,20 @@ function wav(seconds: number): File {
   return new File([head, data], 'speech.wav', { type: 'audio/wav' })
 }
 
+/** A sound that says how long it is, and how long to wait before it, in ticks of its format. */
+function wma(duration: bigint, preroll: bigint): File {
+  const properties = Buffer.alloc(104)
+  Buffer.from('a1dcab8c47a9cf118ee400c00c205365', 'hex').copy(properties)
+  properties.writeBigUInt64LE(104n, 16)
+  properties.writeBigUInt64LE(duration, 64)
+  properties.writeBigUInt64LE(preroll, 80)
+  const head = Buffer.alloc(30)
+  Buffer.from('3026b2758e66cf11a6d900aa0062ce6c', 'hex').copy(head)
+  head.writeBigUInt64LE(BigInt(head.length + properties.length), 16)
+  head.writeUInt32LE(1, 24)
+  return new File([head, properties, Buffer.alloc(48_000)], 'speech.wma', { type: 'audio/x-ms-wma' })
+}
+
 function send(fields: Record<string, string | File>): Promise<Response> {
   const form = new FormData()
   for (const [name, value] of Object.entries(fields)) form.append(name, value)
@@ -173,6 +187,17 @@ describe('money', () => {
     expect(response.headers.get('content-type')).toBe('text/plain')
     expect(response.headers.get('x-tollgate-cost')).toBe('0.000500000')
     expect(await gateway.lastExchange()).toMatchObject({ usage_source: 'estimated' })
+  })
+
+  test.each([
+    ['says it', 20_000_000n, 0n, '0.000200000'],
+    ['says that it ends before it begins', 0n, 5_000n, '0.000400000'],
+    ['says that it ends at once', 0n, 0n, '0.000400000'],
+  ])('one of a file that %s is charged', async (_what, duration, preroll, cost) => {
+    answer = () => new Response('x\n', { headers: { 'content-type': 'text/plain' } })
+    const file = wma(duration, preroll)
+    const response = await send({ model: 'stt/seconds', file, response_format: 'text' })
+    expect([response.status, response.headers.get('x-tollgate-cost')]).toEqual([200, cost])
   })
 
   test.each([
