@@ -7,7 +7,7 @@ import { CODECS } from '@/formats/registry.ts'
 import type { Format } from '@/generation/format.ts'
 import type { Rates, TokenRateName } from '@/generation/rates.ts'
 import { escapesOf, mayBeEscaped } from '@/json/escapes.ts'
-import { asNumber, isJsonObject, type JsonObject, type JsonValue } from '@/json/json.ts'
+import { isJsonObject, type JsonObject, type JsonValue } from '@/json/json.ts'
 import { affordableOutput, areDearer, boundOf, type Ceiling } from '@/pricing/bound.ts'
 import { dearest, roundUp } from '@/pricing/cost.ts'
 import { isPriced, surfacesPriced, WORKS, type Work } from '@/pricing/coverage.ts'
@@ -291,7 +291,11 @@ function wholeNumber(settings: JsonObject, name: string, least: number, most: nu
   throw new GatewayError('invalid_request', message, { param: name })
 }
 
-/** A number, also one that is written as a text: Google's JSON takes it so, and many a server of Chat. */
+/**
+ * A number, also one that is written as a text: Google's JSON takes it so, and many a server of Chat. One that no double
+ * holds (1e400) is infinite.
+ */
 function numberOf(value: JsonValue | undefined): number | undefined {
-  return typeof value === 'string' && /^\s*[+-]?\d+(\.0*)?\s*$/.test(value) ? Number(value) : asNumber(value)
+  if (typeof value === 'string' && /^\s*[+-]?\d+(\.0*)?\s*$/.test(value)) return Number(value)
+  return typeof value === 'number' ? value : undefined
 }

@@ -60,6 +60,8 @@ test.each([
   const message = `'${name}' must be a whole number from ${least} to ${most}`
   for (const value of [least - 1, most + 1, least + 0.5])
     await expect(quoting(value)).rejects.toThrow(message)
+  const beyond = quoteOf('chat', `{"model":"m","messages":[],"${name}":1e400}`)
+  await expect(beyond).rejects.toThrow(message)
 })
 
 test.each([
