@@ -12,6 +12,8 @@ type TestResult = ConsoleOutput<'POST /api/admin/channels/:name/test'>['items'][
 const PROMPT = 'Answer with the word OK.'
 const PATIENCE_MS = 30_000
 const SHOWN = 500
+/** More than an error that stands before a long text of no use. */
+const MOST_READ = 64 * 1024
 
 /**
  * Sends one small real request with each key of a channel: only that tells whether address, key, model and credit are
@@ -54,13 +56,24 @@ async function testKey(
       headers: channel.format === 'anthropic-messages' ? { 'anthropic-version': '2023-06-01' } : {},
       attempt: patience,
     })
-    const text = await answer.text()
+    const text = await beginningOf(answer)
     return told(answer.ok, answer.status, answer.ok ? 'It answers.' : text)
   } catch (error) {
     return told(false, null, error instanceof Error ? error.message : String(error))
   } finally {
     cancel()
   }
+}
+
+/** Of an answer without an end, all would be the memory of this process. */
+async function beginningOf({ body }: Response): Promise<string> {
+  const decoder = new TextDecoder()
+  let text = ''
+  for await (const chunk of body ?? []) {
+    text += decoder.decode(chunk, { stream: true })
+    if (text.length >= MOST_READ) break
+  }
+  return text
 }
 
 /** The least that each format asks for. */

@@ -298,6 +298,9 @@ test('the last owner cannot be taken away', async () => {
   }
 })
 
+/** More than sockets hold; an answer of so much waits for ever then. */
+const ENDLESS_BYTES = 64 * 1024 * 1024
+
 describe('a channel', () => {
   const KEY = 'sk-upstream-of-the-operator-0042'
   const channel = () => ({
@@ -345,6 +348,35 @@ describe('a channel', () => {
     expect(everything.join()).not.toContain(KEY)
     expect(everything.join()).not.toContain('header-secret-value')
     expect(site.logLines.join()).not.toContain(KEY)
+  })
+
+  test('is tested with an answer that has no end, of which little is read', async () => {
+    let sent = 0
+    const left = Promise.withResolvers<void>()
+    using endless = Bun.serve({
+      port: 0,
+      hostname: '127.0.0.1',
+      fetch: () =>
+        new Response(
+          new ReadableStream({
+            async pull(controller) {
+              sent += 65_536
+              if (sent > ENDLESS_BYTES) await left.promise
+              else controller.enqueue(new Uint8Array(65_536).fill(0x20))
+            },
+            cancel: () => left.resolve(),
+          }),
+        ),
+    })
+    const body = { ...channel(), name: 'endless', base_url: endless.url.origin }
+    await site.call(owner, 'POST /api/admin/channels', { body })
+    const { items } = await site.call(owner, 'POST /api/admin/channels/:name/test', {
+      params: { name: 'endless' },
+      body: { model: 'echo' },
+    })
+    expect(items).toMatchObject([{ ok: true, status: 200 }])
+    await left.promise
+    expect(sent).toBeLessThan(ENDLESS_BYTES)
   })
 
   test('keeps keys and hidden headers that are sent back as they were shown', async () => {
