@@ -343,7 +343,8 @@ export const LOST_AT_ONCE = 200
 
 /**
  * Charges what stored results say that their requests cost, where the entry of that is lost: a copy of the database that was
- * behind took over. What may still be posted by itself is left alone. By id, after one of them, at most LOST_AT_ONCE.
+ * behind took over. What may still be posted by itself is left alone, and what was made before its account: it is of
+ * another, as in `settleLeft`. By id, after one of them, at most LOST_AT_ONCE.
  */
 export async function chargeLost(sql: RawSql, after: string): Promise<LostCharge[]> {
   // In the order of ids, and no further than needed: else all entries would be read for each two hundred.
@@ -357,6 +358,8 @@ export async function chargeLost(sql: RawSql, after: string): Promise<LostCharge
         and x.started_at + x.total_ms * interval '1 ms' < now() - interval '1 minute'
         and not exists (select from hold h where h.id = x.id)
         and not exists (select from refused_settlement r where r.id = x.id)
+        and not exists (select from account a where a.id = x.account_id
+          and x.id < ledger_first_id(a.created_at - interval '1 minute'))
         and not exists (select from entry e where e.id = x.id
           and (e.kind = 'usage_trueup' or e.kind = 'usage' and e.ref is distinct from 'expired'))
       order by x.id limit ${LOST_AT_ONCE}

@@ -231,6 +231,18 @@ describe('charges that a failover lost', () => {
     expect(made.map((one: { request_id: string }) => one.request_id)).toEqual(ids.toSorted())
   })
 
+  test('are not made up for by an account that was made later: it has the id of one that a restored database lacked', async () => {
+    const id = await newAccount()
+    const { lost } = await results(Number(id))
+    const early = Bun.randomUUIDv7('hex', Date.now() - 120_000)
+    await db.sql`update exchange set id = ${early} where id = ${String(lost)}`
+    const { requests: made } = await json('charge lost --reason failover')
+    expect(made.map((one: { account_id: number; charged: string }) => [one.account_id, one.charged])).toEqual(
+      [[Number(id), '0.000000005']],
+    )
+    await db.sql`delete from exchange where id = ${early}`
+  })
+
   test.each([
     ['', '4.999999972'],
     [' --write-off', '4.999999984'],

@@ -93,6 +93,7 @@ test('what the audit since the last one reads does not grow with the years befor
 
 test('what is read for some lost charges is not the whole ledger', async () => {
   const { accountId, keyId } = await fixture.payer(10n ** 9n)
+  await sql`update account set created_at = now() - interval '5 days' where id = ${accountId}`
   // Before all those of the days since, which have their entries.
   await sql`insert into exchange (id, account_id, key_id, model, surface, streamed, usage_source, cost_nano, cost_pico, status,
       end_state, started_at, total_ms, attempts)
