@@ -1,6 +1,7 @@
 import { parseArgs } from 'node:util'
 import { type Fleet, startFleet } from '#tests/support/gateway/fleet.ts'
 import type { Payer } from '#tests/support/gateway/payer.ts'
+import type { ServerProcess } from '#tests/support/gateway/serve-process.ts'
 import {
   type PacedCall,
   type PacedUpstream,
@@ -89,7 +90,7 @@ export async function runKills(options: KillsOptions): Promise<KillsResult> {
     const load = startLoad(fleet, payers, options)
     // As many answers have begun as there are streams: a kill finds some in their middle, however slow the start was.
     await until(() => upstream.sent.size >= options.streams)
-    const { lastKillAt, ...broken } = await breakThings(fleet, options)
+    const { lastKillAt, ...broken } = await breakThings(fleet, load.flowsThrough, options)
     const calls = await load.stop()
     if (options.hurry) await fleet.buryDead()
     // Without their ten seconds there is no figure to tell: the start of a gateway alone may take longer on a busy machine.
@@ -122,6 +123,8 @@ function startLoad(
   { streams, events, paceMs }: Pick<KillsOptions, 'streams' | 'events' | 'paceMs'>,
 ) {
   const calls: PacedCall[] = []
+  /** By the names of the calls whose answers flow. */
+  const flowing = new Map<string, ServerProcess>()
   let stopping = false
   let serial = 0
   const callers = Array.from({ length: streams }, async (_, caller) => {
@@ -135,12 +138,15 @@ function startLoad(
         continue
       }
       const payer = payers[caller % payers.length]
-      const call = await pacedCall(gateway.apiUrl, payer?.key ?? '', `${caller}-${serial}`)
+      const name = `${caller}-${serial}`
+      const call = await pacedCall(gateway.apiUrl, payer?.key ?? '', name, () => flowing.set(name, gateway))
+      flowing.delete(name)
       calls.push(call)
       if (call.status !== 200) await Bun.sleep(100)
     }
   })
   return {
+    flowsThrough: (gateway: ServerProcess | undefined) => [...flowing.values()].some(one => one === gateway),
     async stop() {
       stopping = true
       await Promise.all(callers)
@@ -149,7 +155,11 @@ function startLoad(
   }
 }
 
-async function breakThings(fleet: Fleet, { kills, pauseMs }: KillsOptions) {
+async function breakThings(
+  fleet: Fleet,
+  flowsThrough: (gateway: ServerProcess | undefined) => boolean,
+  { kills, pauseMs }: KillsOptions,
+) {
   const replaced: Promise<void>[] = []
   let postgresCrashes = 0
   for (let kill = 1; kill <= kills; kill += 1) {
@@ -161,6 +171,7 @@ async function breakThings(fleet: Fleet, { kills, pauseMs }: KillsOptions) {
     const index = kill % fleet.gateways.length
     // Whoever replaces the last victim of this place runs by now, or is waited for.
     await replaced[index]
+    await until(() => flowsThrough(fleet.gateways[index]))
     const victim = fleet.kill(index)
     await victim.dead
     replaced[index] = victim.replaced

@@ -56,8 +56,13 @@ export interface PacedCall {
   text: string
 }
 
-/** Calls and reads to the end, whatever that is. */
-export async function pacedCall(apiUrl: string, key: string, name: string): Promise<PacedCall> {
+/** Calls and reads to the end, whatever that is. @param onFlow called when the first of the answer has come */
+export async function pacedCall(
+  apiUrl: string,
+  key: string,
+  name: string,
+  onFlow: () => void = () => undefined,
+): Promise<PacedCall> {
   const call: PacedCall = {
     name,
     status: undefined,
@@ -76,6 +81,7 @@ export async function pacedCall(apiUrl: string, key: string, name: string): Prom
     call.requestId = response.headers.get('x-request-id') ?? undefined
     const decoder = new TextDecoder()
     for await (const chunk of response.body ?? []) {
+      if (call.text === '') onFlow()
       call.lastByteAt = performance.now()
       call.text += decoder.decode(chunk, { stream: true })
     }

@@ -513,9 +513,9 @@ test('a connection that comes to be open while the process stops is closed at on
   const stopped = stopping.close()
   // Nothing is listening any more by the time the caller is known.
   await until(() =>
-    fetch(stopping.url).then(
+    fetch(stopping.url, { signal: AbortSignal.timeout(1_000) }).then(
       () => false,
-      () => true,
+      error => error.name !== 'TimeoutError',
     ),
   )
   known.resolve()
