@@ -34,13 +34,13 @@ export interface ModelTraits {
   /** Fetches public https addresses itself. */
   fetchesUrls: boolean
   maxCandidates: number
-  /** Fields that it answers with a 400. */
+  /** Fields that Google's Gemini API answers with a 400 for it; Vertex, and whoever else serves it, may take them. */
   refuses: readonly RefusableField[]
 }
 
 const PENALTIES = ['presencePenalty', 'frequencyPenalty'] as const
 /** A field of requests that not all models take. */
-type RefusableField = (typeof PENALTIES)[number] | 'logprobs'
+export type RefusableField = (typeof PENALTIES)[number] | 'logprobs'
 
 const OLDER: ModelTraits = {
   thinking: { type: 'none' },
@@ -56,7 +56,7 @@ const OLDER: ModelTraits = {
   refuses: [],
 }
 
-/** Vertex alone takes penalties and log probabilities for it; a request can do without the former. */
+/** Log probabilities are refused for some of these only. */
 const GEMINI_2_5: ModelTraits = { ...OLDER, jsonSchema: true, fetchesUrls: true, refuses: PENALTIES }
 
 const GEMINI_3: ModelTraits = {

@@ -388,7 +388,7 @@ describe('configuration', () => {
       modalities: ['text', 'image'] as const,
       maxOutputTokens: 10,
     }
-    expect(config(said, G2)).toEqual({
+    expect(config(said)).toEqual({
       temperature: 1.5,
       topP: 0.9,
       topK: 40,
@@ -412,21 +412,33 @@ describe('configuration', () => {
     [G3, ['presencePenalty', 'frequencyPenalty', 'logprobs']],
     ['gemini-3.8-flash', ['presencePenalty', 'frequencyPenalty', 'logprobs']],
     ['gemini-4-neon', ['presencePenalty', 'frequencyPenalty', 'logprobs']],
-  ] as const)('what %s answers with a 400 is not sent and named: %j', (model, refused) => {
-    const { body, losses } = encode(
-      { presencePenalty: 0.5, frequencyPenalty: 0.5, logprobs: { top: undefined }, topK: 40 },
-      model,
-    )
-    expect(losses.map(loss => loss.field)).toEqual([...refused])
-    const sent = { topK: 40, presencePenalty: 0.5, frequencyPenalty: 0.5, responseLogprobs: true }
-    const left = Object.entries(sent).filter(
-      ([name]) => !refused.some(field => name.toLowerCase().endsWith(field.toLowerCase())),
-    )
-    expect(body['generationConfig']).toEqual(Object.fromEntries(left))
-  })
+  ] as const)(
+    'what the Gemini API answers with a 400 for %s is not sent there and named: %j',
+    (model, refused) => {
+      const request = generationRequest({
+        presencePenalty: 0.5,
+        frequencyPenalty: 0.5,
+        logprobs: { top: undefined },
+        topK: 40,
+      })
+      const encodeAt = (vendor: string) => codec.encodeRequest(request, { ...target(model), vendor })
+      const { body, losses } = encodeAt('generativelanguage.googleapis.com')
+      expect(losses.map(loss => loss.field)).toEqual([...refused])
+      const sent = { topK: 40, presencePenalty: 0.5, frequencyPenalty: 0.5, responseLogprobs: true }
+      for (const vendor of ['aiplatform.googleapis.com', '127.0.0.1']) {
+        expect(encodeAt(vendor)).toMatchObject({ body: { generationConfig: sent }, losses: [] })
+      }
+      const left = Object.entries(sent).filter(
+        ([name]) => !refused.some(field => name.toLowerCase().endsWith(field.toLowerCase())),
+      )
+      expect(body['generationConfig']).toEqual(Object.fromEntries(left))
+    },
+  )
 
   test('penalties of 0 are no loss', () => {
-    expect(encode({ presencePenalty: 0, frequencyPenalty: 0 }, 'gemini-4-neon').losses).toEqual([])
+    const request = generationRequest({ presencePenalty: 0, frequencyPenalty: 0 })
+    const geminiApi = { ...target('gemini-4-neon'), vendor: 'generativelanguage.googleapis.com' }
+    expect(codec.encodeRequest(request, geminiApi).losses).toEqual([])
   })
 
   test('too many stop sequences and candidates are refused', () => {

@@ -1,6 +1,10 @@
 import { type EncodedRequest, NO_EMULATION, type Target } from '@/formats/codec.ts'
 import { nestExtensions } from '@/formats/extensions.ts'
-import { type ModelTraits, modelTraits } from '@/formats/gemini-generate-content/models.ts'
+import {
+  type ModelTraits,
+  modelTraits,
+  type RefusableField,
+} from '@/formats/gemini-generate-content/models.ts'
 import { FORMAT } from '@/formats/gemini-generate-content/wire.ts'
 import { Losses, loseUnsupported, type RareField } from '@/formats/losses.ts'
 import { jsonInWords } from '@/formats/schemas/output-format.ts'
@@ -14,13 +18,14 @@ import { encodeTools } from './tools-encode.ts'
 export function encodeRequest(request: GenerationRequest, target: Target): EncodedRequest {
   const traits = modelTraits(target.model)
   const losses = new Losses()
-  loseUnsupported(request, [...UNSUPPORTED, ...traits.refuses], losses)
+  const refused: readonly RefusableField[] = target.vendor === GEMINI_API ? traits.refuses : []
+  loseUnsupported(request, [...UNSUPPORTED, ...refused], losses)
   if (request.parallelToolCalls === false && request.tools.length > 0) losses.add('parallelToolCalls')
 
   const { tools, toolConfig } = encodeTools(request.tools, request.toolChoice, traits, losses)
   const asked = askFor(request.output, tools, traits, losses)
   const limits = { traits, maxOutputTokens: target.maxOutputTokens }
-  const taken = { ...request, ...Object.fromEntries(traits.refuses.map(field => [field, undefined])) }
+  const taken = { ...request, ...Object.fromEntries(refused.map(field => [field, undefined])) }
   const config = encodeConfig(taken, asked.output, limits, losses)
   const body: JsonObject = present({
     systemInstruction: encodeSystem(request.instructions, asked.instruction, losses),
@@ -37,6 +42,9 @@ export function encodeRequest(request: GenerationRequest, target: Target): Encod
     emulate: NO_EMULATION,
   }
 }
+
+/** Its host, as `Target.vendor` tells it. */
+const GEMINI_API = 'generativelanguage.googleapis.com'
 
 /** The rarer fields that this format does not have; the type names those that it has. A new field goes on one of the two. */
 const UNSUPPORTED = keysOf({
