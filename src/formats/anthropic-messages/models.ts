@@ -1,3 +1,4 @@
+import type { Target } from '@/formats/codec.ts'
 import { remembered } from '@/formats/remembered.ts'
 import type { Effort } from '@/generation/request.ts'
 
@@ -75,7 +76,7 @@ const FOREIGN: ModelTraits = {
   maxOutputTokens: undefined,
   hostedTools: false,
 }
-/** https://api-docs.deepseek.com/guides/thinking_mode */
+/** DeepSeek's own: https://api-docs.deepseek.com/guides/thinking_mode */
 const DEEPSEEK: ModelTraits = { ...FOREIGN, needsThoughts: true }
 
 /**
@@ -104,12 +105,19 @@ const FAMILY_FIRST = /claude-([a-z]+)-(\d{1,2})(?:[-.](\d{1,2}))?(?!\d)/
 /** `claude-3-5-sonnet-20241022`, `claude-2.1`. */
 const VERSION_FIRST = /claude-(\d{1,2})(?:[-.](\d{1,2}))?(?!\d)(?:-([a-z]+))?/
 
-/** What is known of a model, by its name. An unknown Claude is taken for a new one. */
-export const modelTraits = remembered(traitsOf)
+/** DeepSeek serves models of its own by Anthropic's names as well: https://api-docs.deepseek.com/guides/anthropic_api */
+const DEEPSEEK_HOST = /^deepseek$|(?:^|\.)deepseek\.com$/
+
+/** What is known of an upstream's model, by its name. An unknown Claude is taken for a new one. */
+export function modelTraits({ model, vendor }: Pick<Target, 'model' | 'vendor'>): ModelTraits {
+  return DEEPSEEK_HOST.test(vendor) ? DEEPSEEK : traitsByName(model)
+}
+
+const traitsByName = remembered(traitsOf)
 
 function traitsOf(model: string): ModelTraits {
   const name = model.toLowerCase()
-  if (!name.includes('claude')) return name.includes('deepseek') ? DEEPSEEK : FOREIGN
+  if (!name.includes('claude')) return FOREIGN
   if (name.includes('claude-instant')) return FIRST
   const byFamily = FAMILY_FIRST.exec(name)
   if (byFamily !== null) return row(byFamily[1] ?? '', byFamily[2], byFamily[3])

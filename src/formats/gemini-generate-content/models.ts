@@ -39,8 +39,9 @@ export interface ModelTraits {
 }
 
 const PENALTIES = ['presencePenalty', 'frequencyPenalty'] as const
+const PENALTIES_AND_LOGPROBS = [...PENALTIES, 'logprobs'] as const
 /** A field of requests that not all models take. */
-export type RefusableField = (typeof PENALTIES)[number] | 'logprobs'
+export type RefusableField = (typeof PENALTIES_AND_LOGPROBS)[number]
 
 const OLDER: ModelTraits = {
   thinking: { type: 'none' },
@@ -56,6 +57,8 @@ const OLDER: ModelTraits = {
   refuses: [],
 }
 
+const GEMMA: ModelTraits = { ...OLDER, maxCandidates: 1, refuses: PENALTIES_AND_LOGPROBS }
+
 /** Log probabilities are refused for some of these only. */
 const GEMINI_2_5: ModelTraits = { ...OLDER, jsonSchema: true, fetchesUrls: true, refuses: PENALTIES }
 
@@ -70,7 +73,7 @@ const GEMINI_3: ModelTraits = {
   mediaInResults: true,
   fetchesUrls: true,
   maxCandidates: 8,
-  refuses: [...PENALTIES, 'logprobs'],
+  refuses: PENALTIES_AND_LOGPROBS,
 }
 
 const IMAGES_3: ModelTraits = { ...GEMINI_3, refusesUnsignedImages: true, maxCandidates: 1 }
@@ -85,11 +88,9 @@ const UNKNOWN: ModelTraits = { ...GEMINI_3, mixedTools: false, refusesUnsignedCa
  * fits nowhere else is taken for newer than this table.
  */
 const MODELS: readonly (readonly [RegExp, ModelTraits])[] = [
-  [
-    /(?:^|\/)gemma-4(?!b)/,
-    { ...OLDER, thinking: { type: 'level', levels: ['MINIMAL', 'HIGH'] }, maxCandidates: 1 },
-  ],
-  [/gemma|learnlm|palm|bison/, { ...OLDER, maxCandidates: 1 }],
+  [/(?:^|\/)gemma-4(?!b)/, { ...GEMMA, thinking: { type: 'level', levels: ['MINIMAL', 'HIGH'] } }],
+  [/gemma/, GEMMA],
+  [/learnlm|palm|bison/, { ...OLDER, maxCandidates: 1 }],
   [/gemini-2\.5-.*(?:image|tts|audio|live)/, { ...GEMINI_2_5, thinking: NO_THINKING, maxCandidates: 1 }],
   [/gemini-2\.5-flash-lite/, { ...GEMINI_2_5, thinking: budget(512, 24_576, true) }],
   [/gemini-2\.5-flash/, { ...GEMINI_2_5, thinking: budget(1, 24_576, true) }],

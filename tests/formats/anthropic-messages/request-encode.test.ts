@@ -325,14 +325,21 @@ describe('thoughts of the history', () => {
   ])(
     'DeepSeek, which thinks unasked, is told not to while the thought before calls %s is missing',
     (_, turns) => {
-      const asked = encode({ turns, tools: [tool('f')] }, target('deepseek-v4-pro'))
-      expect(asked.body['thinking']).toEqual({ type: 'disabled' })
-      expect(asked.losses).toEqual([])
-      const whole = [user('a'), assistant(reasoning('hm', own), call('x')), ...turns.slice(2)]
-      const left = encode({ turns: whole, tools: [tool('f')] }, target('deepseek-v4-pro'))
+      const deepseek = { ...target('deepseek-v4-pro'), vendor: 'api.deepseek.com' }
+      for (const model of [deepseek.model, 'claude-opus-5-5']) {
+        const asked = encode({ turns, tools: [tool('f')] }, { ...deepseek, model })
+        expect(asked.body['thinking']).toEqual({ type: 'disabled' })
+        expect(asked.losses).toEqual([])
+      }
+      const theirs = { ...own, vendor: deepseek.vendor }
+      const whole = [user('a'), assistant(reasoning('hm', theirs), call('x')), ...turns.slice(2)]
+      const left = encode({ turns: whole, tools: [tool('f')] }, deepseek)
       expect(left.body['thinking']).toBeUndefined()
       expect(JSON.stringify(left.body)).toContain('"signature":"sig"')
-      expect(encode({ turns, tools: [tool('f')] }, target('kimi-k3')).body['thinking']).toBeUndefined()
+      for (const model of ['kimi-k3', 'deepseek/deepseek-v4-pro']) {
+        const elsewhere = encode({ turns, tools: [tool('f')] }, target(model))
+        expect(elsewhere.body['thinking']).toBeUndefined()
+      }
     },
   )
 

@@ -412,6 +412,7 @@ describe('configuration', () => {
     [G3, ['presencePenalty', 'frequencyPenalty', 'logprobs']],
     ['gemini-3.8-flash', ['presencePenalty', 'frequencyPenalty', 'logprobs']],
     ['gemini-4-neon', ['presencePenalty', 'frequencyPenalty', 'logprobs']],
+    ['gemma-4-31b-it', ['presencePenalty', 'frequencyPenalty', 'logprobs']],
   ] as const)(
     'what the Gemini API answers with a 400 for %s is not sent there and named: %j',
     (model, refused) => {

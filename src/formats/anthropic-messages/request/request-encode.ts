@@ -23,7 +23,7 @@ const MAX_USER_ID = 256
 export function encodeRequest(request: GenerationRequest, target: Target): EncodedRequest {
   refuseImpossible(request)
   const losses = new Losses()
-  const model = modelTraits(target.model)
+  const model = modelTraits(target)
   const paired = pairedTurns(request.turns, fitCallId)
   const { head, headTurns } = splitHead(paired)
   const turns = paired.slice(headTurns)

@@ -60,7 +60,7 @@ export function encodeThinking(
 /** The most that a request is given: with all the thought that it wishes for. */
 export function mostOutput(wish: OutputWish, target: Target): number {
   const free = { forced: false, thoughtMissing: false }
-  return encodeThinking(wish, target, modelTraits(target.model), free, new Losses()).maxTokens
+  return encodeThinking(wish, target, modelTraits(target), free, new Losses()).maxTokens
 }
 
 function maxTokensOf(asked: number | undefined, limit: number | undefined, losses: Losses): number {
