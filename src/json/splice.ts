@@ -46,7 +46,7 @@ export function spliceText(json: string, edits: readonly JsonEdit[]): string {
 }
 
 /**
- * What `spliceJson` would change, in the order of the text.
+ * What `spliceJson` would change, in the order of the text: what is there already is no change.
  * @param bytes valid JSON in UTF-8
  */
 export function findPatches(
@@ -54,10 +54,14 @@ export function findPatches(
   edits: readonly JsonEdit[],
   parsed: JsonObject | undefined,
 ): Patch[] {
+  return findAll(bytes, edits, parsed).filter(patch => !isThere(bytes, patch))
+}
+
+function findAll(bytes: Buffer, edits: readonly JsonEdit[], parsed: JsonObject | undefined): Patch[] {
   const [first] = edits
   if (first === undefined) return []
   const set = edits.length === 1 && parsed !== undefined ? setMember(bytes, first, parsed) : undefined
-  if (set !== undefined) return isThere(bytes, set) ? [] : [set]
+  if (set !== undefined) return [set]
   const plan = planOf(edits)
   const found = parsed === undefined ? undefined : patchMembers(bytes, plan, parsed)
   if (found !== undefined) return found
@@ -99,7 +103,7 @@ function setMember(bytes: Buffer, edit: JsonEdit, parsed: JsonObject): Patch | u
 
 /** Whether a patch would change nothing, as that of a model whose upstream calls it as the caller does. */
 function isThere(bytes: Buffer, { start, end, text }: Patch): boolean {
-  return bytes.toString('utf8', start, end) === text
+  return end - start === Buffer.byteLength(text) && bytes.toString('utf8', start, end) === text
 }
 
 /** What becomes of one value: replaced by JSON text, removed, or kept as an object with some members edited. */
