@@ -1,6 +1,7 @@
 import { type Static, Type } from '@sinclair/typebox'
 import { TypeCompiler } from '@sinclair/typebox/compiler'
 import { outlineOf, type RequestBody } from '@/exchange/admission/body.ts'
+import { refuseOtherSpellings } from '@/exchange/admission/spellings.ts'
 import type { CallFacts } from '@/exchange/call.ts'
 import { invalidRequest } from '@/formats/invalid.ts'
 import type { JsonObject } from '@/json/json.ts'
@@ -10,7 +11,7 @@ import type { JsonObject } from '@/json/json.ts'
  * @throws GatewayError `invalid_request`
  */
 export function readModel(body: JsonObject): string {
-  refuseOtherSpellings(body)
+  refuseOtherSpellings(body, DECISIVE)
   const model = body['model']
   if (typeof model === 'string' && model !== '') return model
   throw invalidRequest('model', 'expected the name of a model')
@@ -18,24 +19,20 @@ export function readModel(body: JsonObject): string {
 
 /** What decides who is asked, and what that may cost. */
 const DECISIVE: ReadonlySet<string> = new Set([
-  ...['model', 'models', 'fallbacks', 'messages', 'input', 'prompt', 'service_tier', 'speed'],
+  ...[
+    'model',
+    'models',
+    'fallbacks',
+    'tools',
+    'messages',
+    'input',
+    'prompt',
+    'stream',
+    'service_tier',
+    'speed',
+  ],
   ...['n', 'max_tokens', 'max_completion_tokens', 'max_output_tokens', 'size', 'quality', 'seconds'],
 ])
-
-/**
- * Servers that are written in Go read `Model` as `model`, and the later of both: handed on to one, it would be another
- * model than the one that the caller was admitted to. So they do with letters that Unicode holds for the same (`ſ`).
- * @throws GatewayError `invalid_request`
- */
-function refuseOtherSpellings(body: JsonObject): void {
-  for (const name in body) {
-    if (USUAL_NAME.test(name)) continue
-    const usual = name.toUpperCase().toLowerCase()
-    if (usual !== name && DECISIVE.has(usual)) throw invalidRequest(name, `this name is spelled ${usual}`)
-  }
-}
-
-const USUAL_NAME = /^[a-z0-9_]*$/
 
 /** All that the gateway acts on in a body; but for what a call cannot be without, everything else is between the caller and the model. */
 const Call = Type.Object(
@@ -53,10 +50,11 @@ const call = TypeCompiler.Compile(Call)
  * @throws GatewayError `invalid_request`
  */
 function readBodyCall(body: RequestBody): CallFacts {
-  const json: unknown = outlineOf(body)
-  refuseOtherSpellings(outlineOf(body))
+  const outline = outlineOf(body)
+  refuseOtherSpellings(outline, DECISIVE)
+  const json: unknown = outline
   if (!isCall(json)) {
-    readModel(outlineOf(body))
+    readModel(outline)
     throw invalidRequest('stream', 'expected true, false or null')
   }
   return { model: json.model, stream: json.stream ?? false, framing: 'sse' }

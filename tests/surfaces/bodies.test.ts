@@ -292,6 +292,8 @@ describe.each(['chat', 'responses', 'messages'] as const)('%s', surface => {
     ['max_token\u017f', 'max_tokens', '"max_token\\u017f":100000'],
     ['max_to\u212aens', 'max_tokens', '"max_to\u212aens":100000'],
     ['N', 'n', '"N":50'],
+    ['Tools', 'tools', '"Tools":[]'],
+    ['Stream', 'stream', '"Stream":true'],
   ])('answers 400 to %s, which some upstreams read as %s', async (name, usual, member) => {
     for (const body of [
       bodyWith(surface, member),

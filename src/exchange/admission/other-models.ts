@@ -1,9 +1,10 @@
 import type { Caller } from '@/accounts/account.ts'
-import { asArray, asObject, asString, type JsonObject } from '@/json/json.ts'
+import { asArray, asObject, asString, isJsonObject, type JsonObject } from '@/json/json.ts'
 import type { Catalog } from '@/routing/model.ts'
 import { modelNotFound, reaches } from './admission.ts'
 import { outlineOf, textsOf } from './body.ts'
 import type { Prompt } from './prompt.ts'
+import { refuseOtherSpellings } from './spellings.ts'
 
 /**
  * Whether the caller may use the models that a request names beside its own, which a vendor would run for it. They are
@@ -21,7 +22,10 @@ export function admitOtherModels(
   }
 }
 
-/** Those of a conversation: what a vendor falls back to, Anthropic's adviser, and who writes OpenAI's SVGs. */
+/**
+ * Those of a conversation: what a vendor falls back to, Anthropic's adviser, and who writes OpenAI's SVGs.
+ * @throws GatewayError `invalid_request`
+ */
 export function otherModelsOf(prompt: Prompt): readonly string[] {
   const texts = textsOf(prompt.body)
   return namedIn(outlineOf(prompt.body), prompt).map(name => texts.whole(name))
@@ -39,9 +43,7 @@ function namedIn(body: JsonObject, { format }: Prompt): string[] {
     case 'openai-responses':
       return [
         ...fallbacksOf(body),
-        ...asArray(body['tools']).flatMap(
-          tool => asString(asObject(asObject(tool)?.['svg'])?.['model']) ?? [],
-        ),
+        ...asArray(body['tools']).flatMap(tool => modelIn(asObject(asObject(tool)?.['svg']) ?? {})),
       ]
     case 'gemini-generate-content':
       return []
@@ -50,13 +52,22 @@ function namedIn(body: JsonObject, { format }: Prompt): string[] {
 
 /** By whose name for it: OpenRouter's `models`, LiteLLM's `fallbacks`, Anthropic's, whose entries are objects. */
 function fallbacksOf(body: JsonObject): string[] {
-  return [...asArray(body['models']), ...asArray(body['fallbacks'])].flatMap(
-    each => asString(asObject(each)?.['model'] ?? each) ?? [],
+  return [...asArray(body['models']), ...asArray(body['fallbacks'])].flatMap(each =>
+    isJsonObject(each) ? modelIn(each) : (asString(each) ?? []),
   )
 }
 
-function advisedBy({ type, model }: JsonObject): string[] {
-  return typeof model === 'string' && asString(type)?.startsWith('advisor') === true ? [model] : []
+function advisedBy(tool: JsonObject): string[] {
+  return asString(tool['type'])?.startsWith('advisor') === true ? modelIn(tool) : []
+}
+
+const MODEL: ReadonlySet<string> = new Set(['model'])
+
+/** @throws GatewayError `invalid_request` */
+function modelIn(holder: JsonObject): string[] {
+  refuseOtherSpellings(holder, MODEL)
+  const model = asString(holder['model'])
+  return model === undefined ? [] : [model]
 }
 
 function isReached(catalog: Catalog, caller: Caller, name: string): boolean {

@@ -45,7 +45,7 @@ export function speechOperation(body: RequestBody, model: string): StreamedOpera
     objection: needsOpenai(model),
     prepare: (route, context) => ({
       call: { kind: 'speech', model: route.upstreamModel, stream: isEvents },
-      body: renameModel(body, route),
+      body: renameModel(body, route, 'input'),
       headers: { accept: '*/*' },
       losses: [],
       open: headers => open(headers, spoken, isEvents, context),

@@ -94,6 +94,24 @@ test.each(OTHERS)('%s that the account was given is passed on, by either name', 
   expect(await ask(make('dear-2026'), given)).toBe('asked')
 })
 
+test.each([
+  ['an adviser', advised],
+  ['a fallback of a model that refuses', refusing],
+  ['who is to write an SVG for a conversation', drawing],
+])('%s is refused by a name that some servers read as the same', async (_what, make) => {
+  const { path, body } = make('dear')
+  // The model of the request itself stands first.
+  const other = JSON.parse(
+    JSON.stringify(body).replace(/("model":"[^"]+".*)"model":"dear"/, '$1"Model":"dear"'),
+  )
+  expect(JSON.stringify(other)).toContain('"Model"')
+  const before = upstream.seen.length
+  const response = await gateway.post(path, other)
+  expect(response.status).toBe(400)
+  expect(await response.text()).toContain('this name is spelled model')
+  expect(upstream.seen.length).toBe(before)
+})
+
 test('a model that is named a thousand times is looked for once', () => {
   const { catalog, authenticate } = gateway.server.gateway
   const answer = authenticate(given)

@@ -66,6 +66,13 @@ test('the request goes up as it came, but for the model', async () => {
 })
 
 describe('money', () => {
+  test('a text before the one that is charged is not spoken', async () => {
+    const body = `{"input":"${'long '.repeat(50)}","model":"tts/characters","input":"hi"}`
+    await (await gateway.post('/v1/audio/speech', body)).text()
+    expect(upstream.lastBody()).toBe('{"input":"hi","model":"up","input":"hi"}')
+    await until(async () => (await gateway.lastExchange())?.['cost_nano'] === 30_000n)
+  })
+
   test('characters are charged exactly, a code point each', async () => {
     await (await say({ model: 'tts/characters', input: 'Grüße 👋' })).text()
     // 7 characters at 15 per million.
