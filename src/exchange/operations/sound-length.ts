@@ -36,9 +36,10 @@ async function readLength(file: FormFile, duration: boolean): Promise<number | u
       { mimeType: file.mediaType, path: file.filename, size: file.size },
       { duration, skipCovers: true },
     )
-    const { duration: seconds = 0 } = format
-    // Some files say that they end before they begin, or at once, which nobody sends to hear what is said in them.
-    return seconds > 0 && Number.isFinite(seconds) ? seconds : undefined
+    const { duration: seconds = 0, bitrate = 0 } = format
+    if (seconds > 0 && Number.isFinite(seconds)) return seconds
+    // Some files say that they end before they begin, or at once: a recorder that streams does not know the length yet.
+    return bitrate > 0 ? (file.size * 8) / bitrate : undefined
   } catch {
     return undefined
   } finally {

@@ -20,8 +20,8 @@ beforeEach(() => {
 })
 
 const openai = new OpenAI({ apiKey: gateway.key, baseURL: `${gateway.url}/v1`, maxRetries: 0 })
-/** Silence of so many seconds: 8,000 samples of a byte each. */
-function wav(seconds: number): File {
+/** Silence of so many seconds: 8,000 samples of a byte each. @param told how many bytes it says that it has */
+function wav(seconds: number, told = 8000 * seconds): File {
   const data = Buffer.alloc(8000 * seconds, 0x80)
   const head = Buffer.alloc(44)
   head.write('RIFF', 0)
@@ -35,7 +35,7 @@ function wav(seconds: number): File {
   head.writeUInt16LE(1, 32)
   head.writeUInt16LE(8, 34)
   head.write('data', 36)
-  head.writeUInt32LE(data.length, 40)
+  head.writeUInt32LE(told, 40)
   return new File([head, data], 'speech.wav', { type: 'audio/wav' })
 }
 
@@ -187,6 +187,12 @@ describe('money', () => {
     expect(response.headers.get('content-type')).toBe('text/plain')
     expect(response.headers.get('x-tollgate-cost')).toBe('0.000500000')
     expect(await gateway.lastExchange()).toMatchObject({ usage_source: 'estimated' })
+  })
+
+  test('one of a file that does not know its length yet is charged by its rate', async () => {
+    answer = () => new Response('x\n', { headers: { 'content-type': 'text/plain' } })
+    const response = await send({ model: 'stt/seconds', file: wav(9.5, 0), response_format: 'text' })
+    expect(response.headers.get('x-tollgate-cost')).toBe('0.001000000')
   })
 
   test.each([
