@@ -87,14 +87,20 @@ export async function spawnServer(options: SpawnOptions = {}): Promise<ServerPro
 /** What a start says where it listens, in this order. */
 const GREETING = [/API {2}(\S+)\s/, /ops {2}(\S+)\s/, /console {2}(\S+)\s/]
 
+/** A trial of `bun run chaos` has no time of its own that would end it. */
+const LONGEST_START_MS = 600_000
+
 /** How long that takes is the machine's affair; the test's own time ends one that never comes, and then this says how far it came. */
 async function greetingOf(child: { exitCode: number | null }, output: () => string): Promise<string[]> {
+  const start = performance.now()
   const slow = setTimeout(() => console.error(`the server has not started yet: ${output()}`), 50_000)
   try {
     for (;;) {
       const addresses = GREETING.flatMap(address => address.exec(output())?.[1] ?? [])
       if (addresses.length === GREETING.length) return addresses
-      if (child.exitCode !== null) throw new Error(`the server did not start: ${output()}`)
+      if (child.exitCode !== null || performance.now() - start > LONGEST_START_MS) {
+        throw new Error(`the server did not start: ${output()}`)
+      }
       await Bun.sleep(5)
     }
   } finally {
