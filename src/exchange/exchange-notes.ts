@@ -41,6 +41,8 @@ export function openExchangeNotes(directory: string, name: string, log: Log): Ex
               { file, exchanges, torn_bytes: tornBytes },
               'stored the results of exchanges that a process left in its notes',
             ),
+          onFailed: (file, err) =>
+            log.error({ file, err }, 'what a process left in its notes could not be taken in'),
         },
         signal,
       ),

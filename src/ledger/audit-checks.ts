@@ -2,6 +2,7 @@ import definitions from '@/db/definitions.json'
 import { DEFINITIONS } from '@/db/definitions.ts'
 import { PRICED } from './audit-prices.ts'
 import { FIRST_ID } from './audit-tables.ts'
+import { OF_ANOTHER_ACCOUNT } from './store.ts'
 
 /**
  * One question to the ledger. Its query gives a row for whatever breaks the rule: `account_id` (or null), `text` for
@@ -256,7 +257,7 @@ export const CHECKS: readonly Check[] = [
         or x.cost_nano is distinct from ${ROUNDED_UP} or x.cost_pico <> ${CHARGED_PICO}
         or (x.cost_nano <> -coalesce(u.amount, 0) - coalesce(t.amount, 0)
           and x.started_at + x.total_ms * interval '1 ms' < now() - interval '1 minute'
-          and not exists (select from hold h where h.id = x.id))
+          and not exists (select from hold h where h.id = x.id) and not ${OF_ANOTHER_ACCOUNT})
         -- The result of a job is completed after it was charged.
         or (x.cost_nano is null and coalesce(u.amount, 0) + coalesce(t.amount, 0) <> 0
           and greatest(u.created_at, t.created_at) < now() - interval '1 minute'))`,

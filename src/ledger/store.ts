@@ -66,7 +66,7 @@ export function ledgerStore({ sql }: Pick<Database, 'sql'>) {
      * As `settle`, of what was left in files. An Error also for a charge that has neither hold nor entry and was made before
      * its account: it is of another, which had the same id before a backup was restored. What the reaper ended without a
      * charge looks the same. A minute, for clocks that differ, and by how much this machine's, which ids are made by, is
-     * behind the database's.
+     * behind the database's: an hour at most, as one that is years behind would let all pass.
      * @param nowMs what the time is here
      */
     async settleLeft(batch: readonly Settlement[], nowMs: number): Promise<(SettleResult | Error)[]> {
@@ -75,7 +75,7 @@ export function ledgerStore({ sql }: Pick<Database, 'sql'>) {
         select q.id from unnest(${list(charges, idOf)}::text::uuid[], ${list(charges, accountOf)}::text::bigint[]) as q(id, account_id)
         join account a on a.id = q.account_id
         where q.id < ledger_first_id(a.created_at - interval '1 minute'
-            - greatest(interval '0', clock_timestamp() - to_timestamp(${nowMs / 1000})))
+            - least(interval '1 hour', greatest(interval '0', clock_timestamp() - to_timestamp(${nowMs / 1000}))))
           and not exists (select from hold h where h.id = q.id)
           and not exists (select from entry e where e.id = q.id)`
       const foreign = new Set(rows.map(({ id }) => id))
@@ -342,9 +342,17 @@ export interface LostCharge {
 export const LOST_AT_ONCE = 200
 
 /**
+ * In SQL: the result `x`, which nothing was charged for, was made before its account, so it is of another, which had the same
+ * id before a backup was restored. An hour, as ids are made by machines whose clocks may be behind the database's.
+ */
+export const OF_ANOTHER_ACCOUNT = `(exists (select from account o where o.id = x.account_id
+    and x.id < ledger_first_id(o.created_at - interval '1 hour'))
+  and (select count(*) from entry o where o.id = x.id) = 0)`
+
+/**
  * Charges what stored results say that their requests cost, where the entry of that is lost: a copy of the database that was
- * behind took over. What may still be posted by itself is left alone, and what was made before its account: it is of
- * another, as in `settleLeft`. By id, after one of them, at most LOST_AT_ONCE.
+ * behind took over. What may still be posted by itself is left alone, and what is of another account. By id, after one of
+ * them, at most LOST_AT_ONCE.
  */
 export async function chargeLost(sql: RawSql, after: string): Promise<LostCharge[]> {
   // In the order of ids, and no further than needed: else all entries would be read for each two hundred.
@@ -358,8 +366,7 @@ export async function chargeLost(sql: RawSql, after: string): Promise<LostCharge
         and x.started_at + x.total_ms * interval '1 ms' < now() - interval '1 minute'
         and not exists (select from hold h where h.id = x.id)
         and not exists (select from refused_settlement r where r.id = x.id)
-        and not exists (select from account a where a.id = x.account_id
-          and x.id < ledger_first_id(a.created_at - interval '1 minute'))
+        and not ${sql.unsafe(OF_ANOTHER_ACCOUNT)}
         and not exists (select from entry e where e.id = x.id
           and (e.kind = 'usage_trueup' or e.kind = 'usage' and e.ref is distinct from 'expired'))
       order by x.id limit ${LOST_AT_ONCE}

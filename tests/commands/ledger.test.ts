@@ -231,16 +231,46 @@ describe('charges that a failover lost', () => {
     expect(made.map((one: { request_id: string }) => one.request_id)).toEqual(ids.toSorted())
   })
 
-  test('are not made up for by an account that was made later: it has the id of one that a restored database lacked', async () => {
-    const id = await newAccount()
-    const { lost } = await results(Number(id))
-    const early = Bun.randomUUIDv7('hex', Date.now() - 120_000)
-    await db.sql`update exchange set id = ${early} where id = ${String(lost)}`
-    const { requests: made } = await json('charge lost --reason failover')
-    expect(made.map((one: { account_id: number; charged: string }) => [one.account_id, one.charged])).toEqual(
-      [[Number(id), '0.000000005']],
-    )
-    await db.sql`delete from exchange where id = ${early}`
+  describe('of a result that is older than its account', () => {
+    const hours = (count: number) => Bun.randomUUIDv7('hex', Date.now() - count * 3_600_000)
+    const madeUp = async () =>
+      (await json('charge lost --reason failover')).requests.map(
+        (one: { request_id: string; charged: string }) => [one.request_id, one.charged],
+      )
+
+    test('are not named nor made up for: it is of one that had the same id before a backup was restored', async () => {
+      const id = await newAccount()
+      const { lost, corrected } = await results(Number(id))
+      await db.sql`update exchange set id = ${hours(2)} where id = ${String(lost)}`
+      expect(await madeUp()).toEqual([[corrected, '0.000000005']])
+      expect((await json(`audit --account ${id}`)).ok).toBe(true)
+    })
+
+    test('are where it is older by less than an hour, as clocks differ', async () => {
+      const id = await newAccount()
+      const { lost, corrected } = await results(Number(id))
+      const early = hours(0.5)
+      await db.sql`update exchange set id = ${early} where id = ${String(lost)}`
+      expect((await json(`audit --account ${id}`)).checks).toContainEqual(
+        expect.objectContaining({ name: 'exchanges', count: 2 }),
+      )
+      expect(await madeUp()).toEqual([
+        [early, '0.000000007'],
+        [corrected, '0.000000005'],
+      ])
+    })
+
+    test('are where some of it was charged: that was by its own hold', async () => {
+      const id = await newAccount()
+      const { lost, corrected } = await results(Number(id))
+      await db.sql`update account set created_at = now() + interval '2 hours' where id = ${id}`
+      await db.sql`delete from exchange where id = ${String(lost)}`
+      expect((await json(`audit --account ${id}`)).checks).toContainEqual(
+        expect.objectContaining({ name: 'exchanges', count: 1 }),
+      )
+      expect(await madeUp()).toEqual([[corrected, '0.000000005']])
+      expect((await json(`audit --account ${id}`)).ok).toBe(true)
+    })
   })
 
   test.each([

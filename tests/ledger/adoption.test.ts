@@ -59,14 +59,22 @@ test('a start does not wait long for what the dead left; meanwhile their holds a
   expect(await balance()).toMatchObject({ balanceNano: 93n })
 })
 
-test('a start that cannot take in what the dead left says so, and serves', async () => {
+test('a start that cannot take in a file of what the dead left says so, takes in the others, and serves', async () => {
   const payer = await fixture.payer(100n)
   const unreadable = join(fixture.directory, 'unreadable.journal')
   mkdirSync(unreadable)
+  const charge = costOf({ ...payer, id: newId() }, 7n)
+  writeFileSync(join(fixture.directory, 'readable.journal'), encodeRecords([charge]))
   const lines: string[] = []
   const log = createLog({ level: 'error', format: 'json' }, { write: line => lines.push(line) })
-  const ledger = await fixture.open({ log })
-  expect(lines.join('')).toContain('what dead processes left could not be taken in')
+  const { promise: adopted, resolve } = Promise.withResolvers<void>()
+  const onAdopted = async () => resolve()
+  const ledger = await fixture.open({ log, onAdopted })
+  expect(lines.map(line => JSON.parse(line))).toMatchObject([
+    { journal: unreadable, msg: 'what a process left in its journal could not be taken in' },
+  ])
+  await adopted
+  expect(await fixture.store.balance(payer.accountId)).toMatchObject({ balanceNano: 93n })
   expect(await ledger.hold(holdOf(payer, 10n))).toMatchObject({ granted: true })
   rmSync(unreadable, { recursive: true })
 })

@@ -224,3 +224,14 @@ test("an account pays what was left on a machine whose clock is behind the datab
   expect([...(await refused())]).toEqual([])
   expect(await wallet(payer)).toMatchObject({ balanceNano: 70n })
 })
+
+test('but not for another account, where that clock is years behind', async () => {
+  const stranger = await fixture.payer(100n)
+  const old = { ...systemClock, every: () => () => undefined, now: () => Date.UTC(2000) }
+  const lost = { ...stranger, id: Bun.randomUUIDv7('hex', Date.now() - 2 * 3_600_000) }
+  writeFileSync(join(fixture.directory, 'left5.journal'), encodeRecords([costOf(lost, 30n)]))
+  await fixture.open({ clock: old })
+  expect(await refused()).toMatchObject([{ id: lost.id }])
+  expect(await wallet(stranger)).toMatchObject({ balanceNano: 100n })
+  await sql`delete from refused_settlement where id = ${lost.id}`
+})

@@ -30,6 +30,8 @@ interface Adopter<Item extends { id: string }> {
   takeIn(items: readonly Item[]): Promise<void>
   /** Told of each file that is gone and had something in it. `tornBytes` of it were written in part, and kept. */
   onTaken(path: string, records: number, tornBytes: number): void
+  /** Told of each file that stays because it cannot be locked, read or removed; it keeps no other from being taken in. */
+  onFailed(path: string, error: unknown): void
 }
 
 /** Few: everything else in this process waits while their locks are taken. */
@@ -54,22 +56,33 @@ export async function adoptLeft<Item extends { id: string }>(
 
 async function adoptSome<Item extends { id: string }>(
   paths: readonly string[],
-  { read, takeIn, onTaken }: Adopter<Item>,
+  { read, takeIn, onTaken, onFailed }: Adopter<Item>,
 ): Promise<void> {
+  const unlessItFails = async <Result>(path: string, act: () => Result | Promise<Result>) => {
+    try {
+      return await act()
+    } catch (error) {
+      onFailed(path, error)
+      return undefined
+    }
+  }
   const locked = new Map<string, FileLock>()
   try {
     for (const path of paths) {
-      const lock = tryLeft(path)
+      const lock = await unlessItFails(path, () => tryLeft(path))
       if (lock !== undefined) locked.set(path, lock)
     }
     // Another process may have taken one in since the directory was read.
     const left = [...locked.keys()].filter(path => existsSync(path))
-    const files = await Promise.all(left.map(path => readLeft(path, read)))
+    const found = await Promise.all(left.map(path => unlessItFails(path, () => readLeft(path, read))))
+    const files = found.filter(file => file !== undefined)
     await takeIn([...new Map(files.flatMap(({ items }) => items.map(item => [item.id, item]))).values()])
     for (const { path, items, tornBytes } of files) {
-      if (tornBytes > 0) await rename(path, `${path}.torn`)
-      else rmSync(path)
-      if (items.length > 0 || tornBytes > 0) onTaken(path, items.length, tornBytes)
+      await unlessItFails(path, async () => {
+        if (tornBytes > 0) await rename(path, `${path}.torn`)
+        else rmSync(path)
+        if (items.length > 0 || tornBytes > 0) onTaken(path, items.length, tornBytes)
+      })
     }
   } finally {
     for (const lock of locked.values()) lock.release()

@@ -63,6 +63,8 @@ export async function openSpill(directory: string, name: string, log: Log): Prom
               { journal: path, settlements, torn_bytes: tornBytes },
               'posted the settlements that a process left in its journal',
             ),
+          onFailed: (path, err) =>
+            log.error({ journal: path, err }, 'what a process left in its journal could not be taken in'),
         },
         signal,
       ),

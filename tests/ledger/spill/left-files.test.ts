@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { encodeTexts } from '@/ledger/spill/journal.ts'
@@ -13,6 +13,10 @@ function leave(count: number) {
   return { directory, ids, [Symbol.dispose]: () => rmSync(directory, { recursive: true }) }
 }
 
+const onFailed = (_path: string, error: unknown) => {
+  throw error
+}
+
 test('a file that another process has taken in since the directory was read is nothing to take in', async () => {
   // One more than are locked at once.
   using left = leave(17)
@@ -22,7 +26,7 @@ test('a file that another process has taken in since the directory was read is n
       await allowed
       taken.push(...items.map(({ id }) => id))
     }
-    const adopter = { read: (id: string) => ({ id }), takeIn, onTaken: () => undefined }
+    const adopter = { read: (id: string) => ({ id }), takeIn, onTaken: () => undefined, onFailed }
     return adoptLeft(left.directory, '.left', [], adopter, new AbortController().signal)
   }
   const { promise, resolve } = Promise.withResolvers<void>()
@@ -40,7 +44,7 @@ const ADOPTER = `
 import { adoptLeft } from '${join(import.meta.dir, '../../../src/ledger/spill/left-files.ts')}'
 const taken = []
 const takeIn = async items => void taken.push(...items.map(({ id }) => id))
-const adopter = { read: id => ({ id }), takeIn, onTaken: () => undefined }
+const adopter = { read: id => ({ id }), takeIn, onTaken: () => undefined, onFailed: (_path, error) => { throw error } }
 await adoptLeft(process.argv.at(-1), '.left', [], adopter, new AbortController().signal)
 console.log(JSON.stringify(taken))`
 
@@ -52,4 +56,31 @@ test('of several processes at once each file is taken in by one, and none fails'
   const taken = await Promise.all(adopters.map(async ({ stdout }): Promise<string[]> => stdout.json()))
   expect(taken.flat().toSorted()).toEqual(left.ids)
   expect(readdirSync(left.directory)).toEqual([])
+})
+
+test('a file that cannot be read or locked is told of, and keeps no other from being taken in', async () => {
+  using left = leave(40)
+  const unreadable = join(left.directory, '19-unreadable.left')
+  const unlockable = join(left.directory, '30-unlockable.left')
+  mkdirSync(unreadable)
+  writeFileSync(unlockable, encodeTexts(['unlockable']))
+  mkdirSync(`${unlockable}.lock`)
+  const taken: string[] = []
+  const failed: string[] = []
+  const adopter = {
+    read: (id: string) => ({ id }),
+    takeIn: async (items: readonly { id: string }[]) => void taken.push(...items.map(({ id }) => id)),
+    onTaken: () => undefined,
+    onFailed: (path: string) => void failed.push(path),
+  }
+  await adoptLeft(left.directory, '.left', [], adopter, new AbortController().signal)
+  expect(taken.toSorted()).toEqual(left.ids)
+  expect(failed.toSorted()).toEqual([unreadable, unlockable])
+  // Its lock stays beside it, as beside every file that does.
+  const stayed = [unreadable, `${unreadable}.lock`, unlockable, `${unlockable}.lock`]
+  expect(
+    readdirSync(left.directory)
+      .map(name => join(left.directory, name))
+      .toSorted(),
+  ).toEqual(stayed)
 })
