@@ -3,8 +3,11 @@ export function storedEmail(text: string): string {
   return text.trim().toLowerCase()
 }
 
-/** The same; undefined for what is none. Invisible characters would make two addresses that nobody can tell apart. */
+/**
+ * The same; undefined for what is none. Invisible characters would make two addresses that nobody can tell apart; the
+ * marks are of a list or a mail program, as in `Ada <ada@example.com>;`.
+ */
 export function readEmail(text: string): string | undefined {
   const email = storedEmail(text)
-  return /^[^\s@\p{C}]+@[^\s@\p{C}]+$/u.test(email) ? email : undefined
+  return /^[^\s@\p{C}<>();:",]+@[^\s@\p{C}<>();:",]+$/u.test(email) ? email : undefined
 }

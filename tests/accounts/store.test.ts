@@ -35,11 +35,22 @@ test('refuses a second account for an address in other capitals, in one line', a
   await expect(again).rejects.toThrow(`There is an account with the e-mail address ${email} already`)
 })
 
-test.each(['', 'nobody', 'a b@c', '@'])('refuses %p as an e-mail address', async email => {
-  await expect(store.createAccount({ email, creditNano: 0n, onTrial: true, models: [] })).rejects.toThrow(
-    'not an e-mail',
-  )
-})
+test.each(["o'neil@x", 'a+b@x.example', 'ümlaut@bücher.example'])(
+  'takes %p as an e-mail address',
+  async email => {
+    const created = await store.createAccount({ email, creditNano: 0n, onTrial: true, models: [] })
+    expect(created.email).toBe(email)
+  },
+)
+
+test.each(['', 'nobody', 'a b@c', '@', '<a@x>', 'a@x;', 'a@x,', '"a@x"', '"a"@x', 'mailto:a@x', '(a)b@x'])(
+  'refuses %p as an e-mail address',
+  async email => {
+    await expect(store.createAccount({ email, creditNano: 0n, onTrial: true, models: [] })).rejects.toThrow(
+      'not an e-mail',
+    )
+  },
+)
 
 test('refuses a model that does not exist and then creates nothing', async () => {
   const email = 'no-such-model@example.com'

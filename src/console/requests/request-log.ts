@@ -107,7 +107,7 @@ interface LogNames {
   accounts: ReadonlyMap<number, string>
 }
 
-/** Where none could be read: numbers stand in their place. */
+/** Where none could be read: a key is called by its number then, and an account has no address. */
 export const NO_NAMES: LogNames = { keys: new Map(), accounts: new Map() }
 
 /** The names of these rows. */

@@ -37,6 +37,29 @@ test.each([
   }
 })
 
+test.each([
+  '<a@x.example>',
+  'Ada <a@x.example>',
+  'a@x.example;',
+  'a@x.example,',
+  '"a@x"',
+  'mailto:a@x.example',
+  '(a)b@x',
+])('no account and no user is made for %j, with what was around an address', async email => {
+  const made = await site.fail(owner, 'POST /api/admin/accounts', { body: { email } })
+  const invitation = { email, role: 'admin', password: PASSWORD }
+  const invited = await site.fail(owner, 'POST /api/admin/users/invite', { body: invitation })
+  for (const failure of [made, invited]) expect(failure).toMatchObject({ status: 400, field: 'email' })
+})
+
+test('who has an address that would be refused by now signs in with it', async () => {
+  const { userId } = await site.signUp('of-old@example.com')
+  await gateway.database.sql`update console_user set email = '<of-old@example.com>' where id = ${userId}`
+  const body = { email: '<of-old@example.com>', password: PASSWORD }
+  expect(await site.call(undefined, 'POST /api/session', { body })).toMatchObject({ user: { id: userId } })
+  await site.call(undefined, 'POST /api/password-reset', { body: { email: body.email } })
+})
+
 describe('an act on an account is in the log with what was before and after', () => {
   const id = () => ({ id: ada.accountId })
   test('credit and debit', async () => {

@@ -405,6 +405,51 @@ describe.skipIf(!HAS_BROWSER)('in the middle of something', () => {
     await page.getByRole('heading', { name: 'Models and prices', exact: true }).waitFor()
   })
 
+  guarantee('an address whose answer was lost is not said to be without an account', async () => {
+    await page.goto('/admin/accounts')
+    await page.getByRole('button', { name: 'Several accounts' }).click()
+    const dialog = page.getByRole('dialog', { name: 'Several accounts' })
+    const create = dialog.getByRole('button', { name: 'Create accounts' })
+    const emails = dialog.getByLabel('Emails')
+    await dialog.getByLabel('Your password').fill(OWNER.password)
+    await emails.fill(Array.from({ length: 201 }, (_, n) => `many-${n}@example.com`).join('; '))
+    await create.click()
+    await dialog.getByText('At most 200 at once. These are 201.').waitFor()
+    const { route, release } = gate()
+    await page.route('**/api/admin/accounts', async request => {
+      const asked = request.request().postData() ?? ''
+      if (asked.includes('gated@')) await route
+      if (!asked.includes('lost@')) return request.continue()
+      await request.fetch()
+      await request.abort()
+    })
+    await emails.fill(`${OWNER.email}; lost@example.com`)
+    await create.click()
+    await dialog.getByText('The console cannot be reached').waitFor()
+    await emails.fill('Made <gated@example.com>; "Lost, too" <lost@example.com>; LOST@example.com')
+    await create.click()
+    // Of this time, not of the one before.
+    await dialog.getByRole('status').filter({ hasText: '0 of 2 addresses' }).waitFor()
+    release()
+    const told = page.getByRole('dialog', { name: '1 account made' })
+    await told.getByText('No link for:').waitFor()
+    await told.getByText(/^lost@example.com: The console cannot be reached.* may have been made/).waitFor()
+    await page.unroute('**/api/admin/accounts')
+    await told.getByRole('button', { name: 'Done' }).click()
+    await page.getByRole('link', { name: 'lost@example.com' }).waitFor()
+  })
+
+  guarantee('a request whose account is not there any more is shown by its number', async () => {
+    const lost = { accountId: 4711, keyId: 4712 }
+    await seedRequests(stage, { ...lost, count: 1, hours: 0 })
+    await page.setViewportSize({ width: 320, height: 800 })
+    await page.goto('/admin/traffic?account=4711')
+    await page.getByText('account 4711, simulator, key 4712', { exact: true }).waitFor()
+    await page.getByRole('table').getByRole('button', { name: 'receipt' }).click()
+    await page.getByRole('dialog').getByRole('link', { name: 'account 4711', exact: true }).waitFor()
+    await page.setViewportSize({ width: 1280, height: 720 })
+  })
+
   guarantee('for a receipt that is not there nobody is asked to try again', async () => {
     const other = await page.context().newPage()
     await other.clock.install()

@@ -13,7 +13,7 @@ import {
   readList,
   wholeNumber,
 } from '@/console/web/format/number.ts'
-import { pastedKey, pastedRequestId } from '@/console/web/format/pasted.ts'
+import { pastedAddresses, pastedKey, pastedRequestId } from '@/console/web/format/pasted.ts'
 import {
   forceInWords,
   typedFutureDay,
@@ -188,6 +188,26 @@ describe('what is pasted into a search', () => {
   ])('is the request id in %j', (text, found) => {
     expect(pastedRequestId(text)).toBe(found)
   })
+})
+
+test.each([
+  ['one@x.example, two@x.example\nthree@x.example  four@x.example;', ['one', 'two', 'three', 'four']],
+  ['Ada Lovelace <ada@x.example>; Bob <BOB@x.example>', ['ada', 'bob']],
+  ['"Lovelace, Ada; Countess" <ada@x.example>, <bob@x.example> <eve@x.example>', ['ada', 'bob', 'eve']],
+  ['ADA@x.example\r\nada@x.example\r\nAda <Ada@X.example>', ['ada']],
+  ["o'neil@x.example;a+b@x.example", ["o'neil", 'a+b']],
+  [' ;\n, ', []],
+])('of what a mail program has as recipients, %j, each address is there once', (text, names) => {
+  expect(pastedAddresses(text)).toEqual(names.map(name => `${name}@x.example`))
+})
+
+test('what is no address stays in a list of them, to be told of', () => {
+  expect(pastedAddresses('nobody\nmailto:a@x.example, Ada <>')).toEqual([
+    'nobody',
+    'mailto:a@x.example',
+    'ada',
+    '<>',
+  ])
 })
 
 test('stacked series lie on top of one another', () => {

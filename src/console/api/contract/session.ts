@@ -10,6 +10,7 @@ import {
   moment,
   nullable,
   oneOf,
+  ownEmail,
   ownPassword,
   password,
   role,
@@ -18,7 +19,7 @@ import {
 /** Who is signed in. */
 export const user = closed({
   id,
-  email,
+  email: ownEmail,
   /** Null: no administrator. */
   role: nullable(role),
   /** Whose keys, balance and requests this user sees. */
@@ -63,7 +64,7 @@ export const sessionRoutes = contracts({
   'POST /api/session': {
     access: 'anyone',
     body: closed({
-      email,
+      email: ownEmail,
       password: ownPassword,
       code: Type.Optional(code),
     }),
@@ -107,7 +108,7 @@ export const linkRoutes = contracts({
     }),
   },
   /** Always done, whoever asks. Without mail an administrator sees that somebody waits for a link. */
-  'POST /api/password-reset': { access: 'anyone', body: closed({ email }), response: done },
+  'POST /api/password-reset': { access: 'anyone', body: closed({ email: ownEmail }), response: done },
   /** What a one-time link is for. Links are `PUBLIC_CONSOLE_URL/link#TOKEN`: the token never is in a request's path. */
   'POST /api/links/inspect': {
     access: 'anyone',

@@ -38,13 +38,17 @@ export const id = Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER })
 export const uuid = Type.String({ pattern: '^[\\da-fA-F]{8}(-[\\da-fA-F]{4}){3}-[\\da-fA-F]{12}$' })
 /** Beside what is no part of an address: what cannot be seen or turns the writing round, so that two would look like one. */
 const NOT_OF_EMAIL = '\\s@\\x00-\\x1f\\x7f-\\x9f\\xad\\u200b-\\u200f\\u202a-\\u202e\\u2060-\\u206f\\ufeff'
-/** An address as somebody types it; it is trimmed and lower-cased before it is stored. */
-export const email = Type.String({
-  minLength: 3,
-  maxLength: 254,
-  pattern: `^\\s*[^${NOT_OF_EMAIL}]+@[^${NOT_OF_EMAIL}]+\\s*$`,
-  errorMessage: 'This is no email address such as ada@example.com',
-})
+const addressWithout = (none: string) =>
+  Type.String({
+    minLength: 3,
+    maxLength: 254,
+    pattern: `^\\s*[^${none}]+@[^${none}]+\\s*$`,
+    errorMessage: 'This is no email address such as ada@example.com',
+  })
+/** The address that somebody has, as they type it; it is trimmed and lower-cased before it is looked for. */
+export const ownEmail = addressWithout(NOT_OF_EMAIL)
+/** An address to be: without what lists and mail programs put around one. */
+export const email = addressWithout(`${NOT_OF_EMAIL}<>();:",`)
 /** The password that somebody has: any text, which is right or wrong. */
 export const ownPassword = Type.String({ maxLength: 256 })
 /** A password to be. */

@@ -130,9 +130,9 @@ function Facts({ receipt, isForAll }: FactsProps) {
         {isForAll ? (
           <>
             <a class="alone" href={`/admin/accounts/${receipt.account_id}`}>
-              {receipt.account_email}
+              {receipt.account_email ?? `account ${receipt.account_id}`}
             </a>{' '}
-            <span class="soft">account {receipt.account_id}</span>
+            {receipt.account_email === null ? null : <span class="soft">account {receipt.account_id}</span>}
           </>
         ) : null}
       </Fact>

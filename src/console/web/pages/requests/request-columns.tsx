@@ -33,9 +33,7 @@ export function requestColumns(isForAll: boolean, onOpen: (id: string) => void):
             {line.model ?? 'Unknown model'} <span class="unseen">receipt</span>
           </button>
           <small class="narrow soft">
-            {isForAll
-              ? `account ${line.account_id}, ${line.account_email}, ${line.channel ?? 'no channel'}, `
-              : ''}
+            {isForAll ? `${accountOf(line)}, ${line.channel ?? 'no channel'}, ` : ''}
             {line.key_name}
           </small>
         </>
@@ -75,4 +73,9 @@ export function requestColumns(isForAll: boolean, onOpen: (id: string) => void):
     },
     moneyColumn('Cost', line => line.cost),
   ]
+}
+
+/** By its number alone where it has no address. */
+function accountOf({ account_id, account_email }: RequestLine): string {
+  return account_email === null ? `account ${account_id}` : `account ${account_id}, ${account_email}`
 }

@@ -2,7 +2,8 @@ import { useState } from 'preact/hooks'
 import { call } from '../../../api/client.ts'
 import { type ApiFailure, asFailure, messageBeside, wrong } from '../../../api/failure.ts'
 import { useForm } from '../../../api/form-state.ts'
-import { counted, readList } from '../../../format/number.ts'
+import { counted } from '../../../format/number.ts'
+import { pastedAddresses } from '../../../format/pasted.ts'
 import { optionalAmount } from '../../../format/typed.ts'
 import { Code } from '../../../parts/copy.tsx'
 import { Dialog, DialogEnd } from '../../../parts/dialog.tsx'
@@ -20,17 +21,22 @@ interface Outcome {
   failure?: ApiFailure
 }
 
+/** At once: they are made one after the other, while somebody waits. */
+const MOST = 200
+
 /** Makes an account for each of many addresses, one after the other, and tells what became of each. */
 export function ManyAccounts({ onClose, onCreated }: { onClose(): void; onCreated(): void }) {
   const { deployment } = useSession()
   const [wanted, setWanted] = useState(0)
   const [outcomes, setOutcomes] = useState<readonly Outcome[]>([])
   const invite = useForm({ emails: '', credit: '', password: '' }, async texts => {
-    const emails = readList(texts.emails)
+    const emails = pastedAddresses(texts.emails)
     if (emails.length === 0) wrong('emails', 'One address in each line.')
+    if (emails.length > MOST) wrong('emails', `At most ${MOST} at once. These are ${emails.length}.`)
     const credit = optionalAmount(texts.credit, 'credit')
     const told: Outcome[] = []
     setWanted(emails.length)
+    setOutcomes([])
     for (const email of emails) {
       const body = { email, credit, invite: true, password: texts.password }
       const outcome = await call('POST /api/admin/accounts', { body }).catch(asFailure)
@@ -65,7 +71,7 @@ export function ManyAccounts({ onClose, onCreated }: { onClose(): void; onCreate
       />
       <OwnPassword {...invite.field('password')} />
       {invite.busy ? (
-        <p class="soft">
+        <p role="status" class="soft">
           {outcomes.length} of {counted(wanted, 'address', 'addresses')}
         </p>
       ) : null}
@@ -85,11 +91,14 @@ function Told({ outcomes, onClose }: { outcomes: readonly Outcome[]; onClose(): 
     >
       {failed.length === 0 ? null : (
         <Notice kind="warn">
-          <span>Without an account:</span>
+          <span>No link for:</span>
           <ul class="stack tight">
             {failed.map(({ email, failure }) => (
               <li key={email}>
                 {email}: {failure && messageBeside('email', failure)}
+                {failure && isLost(failure)
+                  ? ' The account may have been made: then a new link is made on its page.'
+                  : null}
               </li>
             ))}
           </ul>
@@ -108,4 +117,9 @@ function Told({ outcomes, onClose }: { outcomes: readonly Outcome[]; onClose(): 
       <DialogEnd onClose={onClose}>Done</DialogEnd>
     </Dialog>
   )
+}
+
+/** Whether nobody knows what became of it. */
+function isLost({ status }: ApiFailure): boolean {
+  return status === 0 || status >= 500
 }
