@@ -1,3 +1,4 @@
+import type { Target } from '@/formats/codec.ts'
 import { remembered } from '@/formats/remembered.ts'
 import { EFFORTS, type Effort } from '@/generation/request.ts'
 import { asWord } from '@/json/json.ts'
@@ -34,14 +35,14 @@ export interface ModelTraits {
   /** Fetches public https addresses itself. */
   fetchesUrls: boolean
   maxCandidates: number
-  /** Fields that Google's Gemini API answers with a 400 for it; Vertex, and whoever else serves it, may take them. */
+  /** See `refusedFields`. */
   refuses: readonly RefusableField[]
 }
 
 const PENALTIES = ['presencePenalty', 'frequencyPenalty'] as const
 const PENALTIES_AND_LOGPROBS = [...PENALTIES, 'logprobs'] as const
 /** A field of requests that not all models take. */
-export type RefusableField = (typeof PENALTIES_AND_LOGPROBS)[number]
+type RefusableField = (typeof PENALTIES_AND_LOGPROBS)[number]
 
 const OLDER: ModelTraits = {
   thinking: { type: 'none' },
@@ -114,6 +115,14 @@ const MODELS: readonly (readonly [RegExp, ModelTraits])[] = [
 
 /** What is known of a model, `models/` and `tunedModels/` in front of its name or not. */
 export const modelTraits = remembered(traitsOf)
+
+/** Fields that Google's Gemini API answers with a 400 for a model; Vertex, and whoever else serves it, may take them. */
+export function refusedFields({
+  model,
+  vendor,
+}: Pick<Target, 'model' | 'vendor'>): readonly RefusableField[] {
+  return vendor === 'generativelanguage.googleapis.com' ? modelTraits(model).refuses : []
+}
 
 function traitsOf(model: string): ModelTraits {
   const name = model.toLowerCase()

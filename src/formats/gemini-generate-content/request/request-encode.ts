@@ -1,10 +1,6 @@
 import { type EncodedRequest, NO_EMULATION, type Target } from '@/formats/codec.ts'
 import { nestExtensions } from '@/formats/extensions.ts'
-import {
-  type ModelTraits,
-  modelTraits,
-  type RefusableField,
-} from '@/formats/gemini-generate-content/models.ts'
+import { type ModelTraits, modelTraits, refusedFields } from '@/formats/gemini-generate-content/models.ts'
 import { FORMAT } from '@/formats/gemini-generate-content/wire.ts'
 import { Losses, loseUnsupported, type RareField } from '@/formats/losses.ts'
 import { jsonInWords } from '@/formats/schemas/output-format.ts'
@@ -18,7 +14,7 @@ import { encodeTools } from './tools-encode.ts'
 export function encodeRequest(request: GenerationRequest, target: Target): EncodedRequest {
   const traits = modelTraits(target.model)
   const losses = new Losses()
-  const refused: readonly RefusableField[] = target.vendor === GEMINI_API ? traits.refuses : []
+  const refused = refusedFields(target)
   loseUnsupported(request, [...UNSUPPORTED, ...refused], losses)
   if (request.parallelToolCalls === false && request.tools.length > 0) losses.add('parallelToolCalls')
 
@@ -42,9 +38,6 @@ export function encodeRequest(request: GenerationRequest, target: Target): Encod
     emulate: NO_EMULATION,
   }
 }
-
-/** Its host, as `Target.vendor` tells it. */
-const GEMINI_API = 'generativelanguage.googleapis.com'
 
 /** The rarer fields that this format does not have; the type names those that it has. A new field goes on one of the two. */
 const UNSUPPORTED = keysOf({
