@@ -344,6 +344,7 @@ export const LOST_AT_ONCE = 200
 /**
  * In SQL: the result `x`, which nothing was charged for, was made before its account, so it is of another, which had the same
  * id before a backup was restored. An hour, as ids are made by machines whose clocks may be behind the database's.
+ * Entries are counted, since the planner may answer `not exists` below a `not` by a hash of all of them.
  */
 export const OF_ANOTHER_ACCOUNT = `(exists (select from account o where o.id = x.account_id
     and x.id < ledger_first_id(o.created_at - interval '1 hour'))

@@ -19,19 +19,9 @@ export function readModel(body: JsonObject): string {
 
 /** What decides who is asked, and what that may cost. */
 const DECISIVE: ReadonlySet<string> = new Set([
-  ...[
-    'model',
-    'models',
-    'fallbacks',
-    'tools',
-    'messages',
-    'input',
-    'prompt',
-    'stream',
-    'service_tier',
-    'speed',
-  ],
-  ...['n', 'max_tokens', 'max_completion_tokens', 'max_output_tokens', 'size', 'quality', 'seconds'],
+  ...['model', 'models', 'fallbacks', 'tools', 'service_tier', 'speed', 'stream'],
+  ...['messages', 'input', 'prompt', 'n', 'size', 'quality', 'seconds'],
+  ...['max_tokens', 'max_completion_tokens', 'max_output_tokens'],
 ])
 
 /** All that the gateway acts on in a body; but for what a call cannot be without, everything else is between the caller and the model. */
@@ -50,14 +40,10 @@ const call = TypeCompiler.Compile(Call)
  * @throws GatewayError `invalid_request`
  */
 function readBodyCall(body: RequestBody): CallFacts {
-  const outline = outlineOf(body)
-  refuseOtherSpellings(outline, DECISIVE)
-  const json: unknown = outline
-  if (!isCall(json)) {
-    readModel(outline)
-    throw invalidRequest('stream', 'expected true, false or null')
-  }
-  return { model: json.model, stream: json.stream ?? false, framing: 'sse' }
+  const model = readModel(outlineOf(body))
+  const json: unknown = outlineOf(body)
+  if (!isCall(json)) throw invalidRequest('stream', 'expected true, false or null')
+  return { model, stream: json.stream ?? false, framing: 'sse' }
 }
 
 /**
