@@ -144,9 +144,10 @@ describe('a caller who leaves', () => {
       abort.abort()
       await until(() => after.mock.calls.some(([ms]) => ms === 30))
       after.mockRestore()
-      // A whole tick of the watchdog, which the tests below count in.
-      clock.advance(250)
+      clock.advance(30)
       await until(() => upstream.aborted > aborted)
+      // The rest of a tick of the watchdog, which the tests below count in.
+      clock.advance(220)
       await until(async () => (await gateway.lastExchange())['end_state'] === 'client_gone')
       expect(await gateway.lastExchange()).toMatchObject({
         status: 499,
