@@ -3,11 +3,12 @@ import { unlawful } from '#tests/support/streams/lawful.ts'
 import { decodeContext, replyContext, USUAL_HABITS } from '#tests/transcripts/conversion.ts'
 import { lowerRequest } from '@/formats/lowering/lowering.ts'
 import { CODECS } from '@/formats/registry.ts'
-import { carriesWrappedSignature, unwrapSignature, wrapInNameOf } from '@/formats/signatures/signature.ts'
+import { carriesWrappedSignature, wrapInNameOf } from '@/formats/signatures/signature.ts'
 import { FORMATS, type Format } from '@/generation/format.ts'
 import { runMachine } from '@/generation/machine.ts'
 import { asArray, asObject, type JsonObject } from '@/json/json.ts'
 import { createSseParser } from '@/sse/parser.ts'
+import { accumulate } from './anthropic-messages/sdk.ts'
 import { CALLERS, UPSTREAMS } from './callers.ts'
 
 /** Answers that think, speak and call twice, with all that their makers want back. */
@@ -209,32 +210,47 @@ describe('what its maker wants back of an answer is given back, in its place', (
   )
 })
 
-test('the signatures of calls that are streamed in turns, each before its arguments, reach a caller of Messages', () => {
+describe('the signatures of calls that are streamed in turns reach a caller of Messages and come back', () => {
   const chat = 'openai-chat-completions'
   const messages = 'anthropic-messages'
-  const entries = [
-    ...[0, 1].map(index => ({
-      index,
-      id: `call_${index}`,
-      function: { name: 'f', arguments: '' },
-      extra_content: { google: { thought_signature: `S${index}` } },
-    })),
-    ...['{"a":', '1}'].flatMap(piece => [0, 1].map(index => ({ index, function: { arguments: piece } }))),
-  ]
-  const deltas = [
-    ...entries.map(entry => ({ delta: { tool_calls: [entry] } })),
-    { finish_reason: 'tool_calls' },
-  ]
-  const sent = deltas.map(
-    delta => `data: {"choices":[{"index":0,${JSON.stringify(delta).slice(1, -1)}}]}\n\n`,
-  )
-  const read = runMachine(createSseParser(), [Buffer.from(`${sent.join('')}data: [DONE]\n\n`)])
-  const events = runMachine(CODECS[chat].createStreamDecoder(decodeContext(chat)), read)
-  const reply = replyContext(messages, CALLERS[messages].first)
-  const told = runMachine(CODECS[messages].createStreamEncoder(reply), events).join('')
-  const signatures = [...told.matchAll(/"signature":"([^"]+)"/g)].map(([, sealed = '']) => sealed)
-  expect(signatures.map(sealed => unwrapSignature(sealed, messages)?.value)).toEqual(['S0', 'S1'])
-  expect(unlawful(messages, told)).toEqual([])
+  const signed = (index: number) => ({ extra_content: { google: { thought_signature: `S${index}` } } })
+  const opened = (index: number, more: JsonObject) => ({
+    index,
+    id: `call_${index}`,
+    function: { name: 'f', arguments: '' },
+    ...more,
+  })
+  const piece = (text: string) => (index: number) => ({ index, function: { arguments: text } })
+  const each = (of: (index: number) => JsonObject) => [0, 1].map(of)
+  const pieces = ['{"a":', '1}'].flatMap(text => each(piece(text)))
+
+  test.each<[string, JsonObject[]]>([
+    ['before their arguments', [...each(index => opened(index, signed(index))), ...pieces]],
+    [
+      'behind them',
+      [...each(index => opened(index, {})), ...pieces, ...each(index => ({ index, ...signed(index) }))],
+    ],
+  ])('%s', async (_, entries) => {
+    const deltas = [
+      ...entries.map(entry => ({ delta: { tool_calls: [entry] } })),
+      { finish_reason: 'tool_calls' },
+    ]
+    const sent = deltas.map(
+      delta => `data: {"choices":[{"index":0,${JSON.stringify(delta).slice(1, -1)}}]}\n\n`,
+    )
+    const read = runMachine(createSseParser(), [Buffer.from(`${sent.join('')}data: [DONE]\n\n`)])
+    const { vendor } = UPSTREAMS[chat]
+    const events = runMachine(CODECS[chat].createStreamDecoder({ ...decodeContext(chat), vendor }), read)
+    const { first, second } = CALLERS[messages]
+    const told = runMachine(CODECS[messages].createStreamEncoder(replyContext(messages, first)), events).join(
+      '',
+    )
+    expect(unlawful(messages, told)).toEqual([])
+    const reply = JSON.parse(JSON.stringify(await accumulate(told)))
+    const request = CODECS[messages].decodeRequest(second(reply), { model: 'm', stream: false })
+    const { body } = lowerRequest(request, CODECS[chat], UPSTREAMS[chat], USUAL_HABITS)
+    expect(asArray(body['messages'])[1]).toMatchObject({ tool_calls: each(signed) })
+  })
 })
 
 test("another vendor's sources, shown to a caller of Messages, are not brought to Claude, who holds no key to them", () => {

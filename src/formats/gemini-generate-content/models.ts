@@ -34,7 +34,8 @@ export interface ModelTraits {
   mediaInResults: boolean
   /** Fetches public https addresses itself. */
   fetchesUrls: boolean
-  maxCandidates: number
+  /** See `maxCandidates`. */
+  candidates: { geminiApi: number; elsewhere: number }
   /** See `refusedFields`. */
   refuses: readonly RefusableField[]
 }
@@ -43,6 +44,8 @@ const PENALTIES = ['presencePenalty', 'frequencyPenalty'] as const
 const PENALTIES_AND_LOGPROBS = [...PENALTIES, 'logprobs'] as const
 /** A field of requests that not all models take. */
 type RefusableField = (typeof PENALTIES_AND_LOGPROBS)[number]
+
+const ONE = { geminiApi: 1, elsewhere: 1 }
 
 const OLDER: ModelTraits = {
   thinking: { type: 'none' },
@@ -54,11 +57,11 @@ const OLDER: ModelTraits = {
   refusesUnsignedImages: false,
   mediaInResults: false,
   fetchesUrls: false,
-  maxCandidates: 8,
+  candidates: { geminiApi: 8, elsewhere: 8 },
   refuses: [],
 }
 
-const GEMMA: ModelTraits = { ...OLDER, maxCandidates: 1, refuses: PENALTIES_AND_LOGPROBS }
+const GEMMA: ModelTraits = { ...OLDER, candidates: ONE, refuses: PENALTIES_AND_LOGPROBS }
 
 /** Log probabilities are refused for some of these only. */
 const GEMINI_2_5: ModelTraits = { ...OLDER, jsonSchema: true, fetchesUrls: true, refuses: PENALTIES }
@@ -73,16 +76,22 @@ const GEMINI_3: ModelTraits = {
   refusesUnsignedImages: false,
   mediaInResults: true,
   fetchesUrls: true,
-  maxCandidates: 8,
+  candidates: { geminiApi: 1, elsewhere: 8 },
   refuses: PENALTIES_AND_LOGPROBS,
 }
 
-const IMAGES_3: ModelTraits = { ...GEMINI_3, refusesUnsignedImages: true, maxCandidates: 1 }
+const IMAGES_3: ModelTraits = { ...GEMINI_3, refusesUnsignedImages: true, candidates: ONE }
 
 const NO_THINKING: Thinking = { type: 'none' }
 
 /** A name that says nothing: a built-in tool can be done without, so it is not risked beside functions. */
-const UNKNOWN: ModelTraits = { ...GEMINI_3, mixedTools: false, refusesUnsignedCalls: false, refuses: [] }
+const UNKNOWN: ModelTraits = {
+  ...GEMINI_3,
+  mixedTools: false,
+  refusesUnsignedCalls: false,
+  candidates: OLDER.candidates,
+  refuses: [],
+}
 
 /**
  * By name, the first row that fits. https://ai.google.dev/gemini-api/docs/thinking has the ranges. A Gemini that
@@ -91,14 +100,14 @@ const UNKNOWN: ModelTraits = { ...GEMINI_3, mixedTools: false, refusesUnsignedCa
 const MODELS: readonly (readonly [RegExp, ModelTraits])[] = [
   [/(?:^|\/)gemma-4(?!b)/, { ...GEMMA, thinking: { type: 'level', levels: ['MINIMAL', 'HIGH'] } }],
   [/gemma/, GEMMA],
-  [/learnlm|palm|bison/, { ...OLDER, maxCandidates: 1 }],
-  [/gemini-2\.5-.*(?:image|tts|audio|live)/, { ...GEMINI_2_5, thinking: NO_THINKING, maxCandidates: 1 }],
+  [/learnlm|palm|bison/, { ...OLDER, candidates: ONE }],
+  [/gemini-2\.5-.*(?:image|tts|audio|live)/, { ...GEMINI_2_5, thinking: NO_THINKING, candidates: ONE }],
   [/gemini-2\.5-flash-lite/, { ...GEMINI_2_5, thinking: budget(512, 24_576, true) }],
   [/gemini-2\.5-flash/, { ...GEMINI_2_5, thinking: budget(1, 24_576, true) }],
   [/gemini-2\.5/, { ...GEMINI_2_5, thinking: budget(128, 32_768, false) }],
-  [/gemini-(?:1\.0|pro(?:-vision)?$)/, { ...OLDER, maxCandidates: 1 }],
+  [/gemini-(?:1\.0|pro(?:-vision)?$)/, { ...OLDER, candidates: ONE }],
   [/gemini-[12](?:\.|-|$)/, OLDER],
-  [/gemini-.*(?:tts|audio|live)/, { ...GEMINI_3, thinking: NO_THINKING, maxCandidates: 1 }],
+  [/gemini-.*(?:tts|audio|live)/, { ...GEMINI_3, thinking: NO_THINKING, candidates: ONE }],
   [/gemini-3-pro-image/, { ...IMAGES_3, thinking: NO_THINKING }],
   [/gemini-.*image/, { ...IMAGES_3, thinking: { type: 'level', levels: ['MINIMAL', 'HIGH'] } }],
   [/gemini-3-pro/, { ...GEMINI_3, thinking: { type: 'level', levels: ['LOW', 'HIGH'] } }],
@@ -116,12 +125,20 @@ const MODELS: readonly (readonly [RegExp, ModelTraits])[] = [
 /** What is known of a model, `models/` and `tunedModels/` in front of its name or not. */
 export const modelTraits = remembered(traitsOf)
 
+const GEMINI_API = 'generativelanguage.googleapis.com'
+
 /** Fields that Google's Gemini API answers with a 400 for a model; Vertex, and whoever else serves it, may take them. */
 export function refusedFields({
   model,
   vendor,
 }: Pick<Target, 'model' | 'vendor'>): readonly RefusableField[] {
-  return vendor === 'generativelanguage.googleapis.com' ? modelTraits(model).refuses : []
+  return vendor === GEMINI_API ? modelTraits(model).refuses : []
+}
+
+/** The most answers to a request. Of Gemini 3 Google's Gemini API gives one, and Vertex several: https://github.com/googleapis/python-genai/issues/1723 */
+export function maxCandidates({ model, vendor }: Pick<Target, 'model' | 'vendor'>): number {
+  const { geminiApi, elsewhere } = modelTraits(model).candidates
+  return vendor === GEMINI_API ? geminiApi : elsewhere
 }
 
 function traitsOf(model: string): ModelTraits {

@@ -22,10 +22,15 @@ export function withDocumentTexts(result: ToolResultPart, losses: Losses): ToolR
 /** The mark of a whole on the last of its parts that can have one, where marks have their place. */
 export function withMark<T extends Part>(parts: readonly T[], cache: CacheMark | undefined): readonly T[] {
   if (cache === undefined) return parts
-  const at = parts.findLastIndex(part => 'cache' in part)
+  const at = parts.findLastIndex(canBeMarked)
   const last = parts[at]
   if (last === undefined || !('cache' in last) || last.cache !== undefined) return parts
   return parts.with(at, { ...last, cache })
+}
+
+/** A text of nothing is left out of a prompt, and its mark would be, too. */
+export function canBeMarked(part: Part): boolean {
+  return part.type === 'text' ? part.text.trim() !== '' : 'cache' in part
 }
 
 /** A result's content for formats without a sign of failure: its words say it, unless they do already. */

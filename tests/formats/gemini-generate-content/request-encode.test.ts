@@ -447,6 +447,18 @@ describe('configuration', () => {
     expect(() => config({ candidates: 2 }, 'gemini-2.5-flash-image')).toThrow('at most 1')
   })
 
+  test.each(['gemini-3.1-pro-preview', 'gemini-4-neon'])(
+    'several answers of %s are refused where the Gemini API would, and asked of Vertex',
+    model => {
+      const encodeAt = (vendor: string) =>
+        codec.encodeRequest(generationRequest({ candidates: 2 }), { ...target(model), vendor })
+      expect(() => encodeAt('generativelanguage.googleapis.com')).toThrow('at most 1')
+      expect(encodeAt('aiplatform.googleapis.com').body).toMatchObject({
+        generationConfig: { candidateCount: 2 },
+      })
+    },
+  )
+
   test.each([
     [G25, { effort: 'low' }, { thinkingBudget: 1024 }],
     [G25, { effort: 'none' }, { thinkingBudget: 0 }],

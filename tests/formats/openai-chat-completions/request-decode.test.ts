@@ -434,6 +434,20 @@ describe('messages', () => {
       ],
       [[], [true], [false]],
     ],
+    [
+      'the last part that says something',
+      [
+        {
+          role: 'user',
+          content: [
+            { type: 'text', text: 'a' },
+            { type: 'text', text: ' ' },
+          ],
+        },
+        { role: 'assistant', content: [{ type: 'text', text: '' }] },
+      ],
+      [[], [true, false], [false]],
+    ],
     ['the instructions where nothing else is said', [{ role: 'system', content: 's' }], [[true]]],
   ])('the mark of a whole request, as OpenRouter has it, is that of %s', (_, messages, expected) => {
     const { instructions, turns, unread, extensions } = decodeRequest({

@@ -176,7 +176,7 @@ export class BlockWriter {
     if (current?.kind !== 'thinking') return
     if (current.redacted) {
       if (signature === undefined) return this.#forget()
-      this.#whole({ type: 'redacted_thinking', data: replySignature(signature) }, undefined, emit)
+      this.#redacted(signature, emit)
       return this.#forget()
     }
     // A thought that says nothing and proves nothing is left out.
@@ -225,12 +225,16 @@ export class BlockWriter {
   #endTool(signature: Signature | undefined, emit: EmitText): void {
     const current = this.#current
     if (current?.kind !== 'tool') return
-    if (!current.shown) {
-      if (signature !== undefined && !current.isSigned) this.#signatureBefore(signature, emit)
+    const news = current.isSigned ? undefined : signature
+    const isLate = current.shown
+    if (!isLate) {
+      if (news !== undefined) this.#signatureBefore(news, emit)
       this.#showTool(current, objectText(current.tool, current.held), emit)
     }
     this.#stop(emit)
     this.#forget()
+    // A hidden thought behind a call is read as the call's.
+    if (isLate && news !== undefined && this.#sealThoughts) this.#redacted(news, emit)
   }
 
   #showTool(current: Extract<Current, { kind: 'tool' }>, input: string, emit: EmitText): void {
@@ -247,6 +251,10 @@ export class BlockWriter {
     if (!this.#isUnsigned) this.#startBlock(THINKING_BLOCK, emit)
     this.#isUnsigned = false
     this.#sign(signature, emit)
+  }
+
+  #redacted(signature: Signature, emit: EmitText): void {
+    this.#whole({ type: 'redacted_thinking', data: replySignature(signature) }, undefined, emit)
   }
 
   /** A piece of the text that a block has. */

@@ -44,7 +44,7 @@ export type ConfigFields = Pick<
 export function encodeConfig(
   fields: ConfigFields,
   output: OutputFormat | undefined,
-  limits: { traits: ModelTraits; maxOutputTokens: number | undefined },
+  limits: { traits: ModelTraits; maxOutputTokens: number | undefined; maxCandidates: number },
   losses: Losses,
 ): WireGenerationConfig {
   const { traits } = limits
@@ -55,7 +55,7 @@ export function encodeConfig(
     temperature: fields.temperature,
     topP: fields.topP,
     topK: fields.topK,
-    candidateCount: candidateCount(fields.candidates, traits),
+    candidateCount: candidateCount(fields.candidates, limits.maxCandidates),
     maxOutputTokens: max === undefined ? undefined : fitLimit(max, 1, limits.maxOutputTokens, losses),
     stopSequences: fields.stop.length === 0 ? undefined : [...fields.stop],
     seed: seed(fields.seed, losses),
@@ -70,11 +70,9 @@ export function encodeConfig(
   })
 }
 
-function candidateCount(candidates: number | undefined, traits: ModelTraits): number | undefined {
+function candidateCount(candidates: number | undefined, most: number): number | undefined {
   if (candidates === undefined || candidates === 1) return undefined
-  if (candidates > traits.maxCandidates) {
-    throw unsayable('candidates', `must be at most ${traits.maxCandidates} with this model`)
-  }
+  if (candidates > most) throw unsayable('candidates', `must be at most ${most} with this model`)
   return candidates
 }
 

@@ -1,6 +1,11 @@
 import { type EncodedRequest, NO_EMULATION, type Target } from '@/formats/codec.ts'
 import { nestExtensions } from '@/formats/extensions.ts'
-import { type ModelTraits, modelTraits, refusedFields } from '@/formats/gemini-generate-content/models.ts'
+import {
+  type ModelTraits,
+  maxCandidates,
+  modelTraits,
+  refusedFields,
+} from '@/formats/gemini-generate-content/models.ts'
 import { FORMAT } from '@/formats/gemini-generate-content/wire.ts'
 import { Losses, loseUnsupported, type RareField } from '@/formats/losses.ts'
 import { jsonInWords } from '@/formats/schemas/output-format.ts'
@@ -20,7 +25,7 @@ export function encodeRequest(request: GenerationRequest, target: Target): Encod
 
   const { tools, toolConfig } = encodeTools(request.tools, request.toolChoice, traits, losses)
   const asked = askFor(request.output, tools, traits, losses)
-  const limits = { traits, maxOutputTokens: target.maxOutputTokens }
+  const limits = { traits, maxOutputTokens: target.maxOutputTokens, maxCandidates: maxCandidates(target) }
   const taken = { ...request, ...Object.fromEntries(refused.map(field => [field, undefined])) }
   const config = encodeConfig(taken, asked.output, limits, losses)
   const body: JsonObject = present({

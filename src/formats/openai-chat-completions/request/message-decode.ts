@@ -9,7 +9,7 @@ import {
 import { customCallIn, legacyCallIn } from '@/formats/openai-chat-completions/empty.ts'
 import { returnedSignature } from '@/formats/openai-chat-completions/thought-signature.ts'
 import { inputText } from '@/formats/tools/call-input.ts'
-import { withMark } from '@/formats/tools/results.ts'
+import { canBeMarked, withMark } from '@/formats/tools/results.ts'
 import type {
   CacheMark,
   Part,
@@ -37,7 +37,7 @@ export function decodeMessages(messages: readonly JsonValue[], mark: CacheMark |
 }
 
 function markedAtEnd({ instructions, turns }: Conversation, mark: CacheMark): Conversation {
-  const at = turns.findLastIndex(({ parts }) => parts.some(part => 'cache' in part))
+  const at = turns.findLastIndex(({ parts }) => parts.some(canBeMarked))
   const last = turns[at]
   if (last === undefined) return { instructions: withMark(instructions, mark), turns }
   return { instructions, turns: turns.with(at, { ...last, parts: withMark(last.parts, mark) }) }
