@@ -1,5 +1,3 @@
-import { type Static, Type } from '@sinclair/typebox'
-import { TypeCompiler } from '@sinclair/typebox/compiler'
 import { outlineOf, type RequestBody } from '@/exchange/admission/body.ts'
 import { refuseOtherSpellings } from '@/exchange/admission/spellings.ts'
 import type { CallFacts } from '@/exchange/call.ts'
@@ -24,26 +22,17 @@ const DECISIVE: ReadonlySet<string> = new Set([
   ...['max_tokens', 'max_completion_tokens', 'max_output_tokens'],
 ])
 
-/** All that the gateway acts on in a body; but for what a call cannot be without, everything else is between the caller and the model. */
-const Call = Type.Object(
-  {
-    model: Type.String({ minLength: 1 }),
-    stream: Type.Optional(Type.Union([Type.Boolean(), Type.Null()])),
-  },
-  { additionalProperties: true },
-)
-
-const call = TypeCompiler.Compile(Call)
-
 /**
- * Model and stream, for the formats that have them in the body.
+ * Model and stream, for the formats that have them in the body. But for what a call cannot be without, everything else in
+ * it is between the caller and the model.
  * @throws GatewayError `invalid_request`
  */
 function readBodyCall(body: RequestBody): CallFacts {
-  const model = readModel(outlineOf(body))
-  const json: unknown = outlineOf(body)
-  if (!isCall(json)) throw invalidRequest('stream', 'expected true, false or null')
-  return { model, stream: json.stream ?? false, framing: 'sse' }
+  const json = outlineOf(body)
+  const model = readModel(json)
+  const stream = json['stream'] ?? false
+  if (typeof stream !== 'boolean') throw invalidRequest('stream', 'expected true, false or null')
+  return { model, stream, framing: 'sse' }
 }
 
 /**
@@ -75,8 +64,4 @@ export function readInputCall(body: RequestBody): CallFacts {
   const input = outlineOf(body)['input'] ?? ''
   if (typeof input === 'string' || Array.isArray(input)) return facts
   throw invalidRequest('input', 'expected a text or a list of items')
-}
-
-function isCall(value: unknown): value is Static<typeof Call> {
-  return call.Check(value)
 }

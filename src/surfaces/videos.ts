@@ -93,7 +93,7 @@ function orderReader(gateway: VideoGateway): OperationCall['read'] {
 function remixReader(gateway: VideoGateway, id: string | undefined): OperationCall['read'] {
   return async (request, terms, record) => {
     const source = await findVideo(gateway, callerOf(record).accountId, id)
-    const body = await readPrompt(request, terms, record)
+    const body = await readRemix(request, terms, record)
     const origin = originOf(gateway, request)
     return remixOperation(
       { store: gateway.videos, dialect: 'openai', model: source.calledModel, origin, body },
@@ -103,7 +103,7 @@ function remixReader(gateway: VideoGateway, id: string | undefined): OperationCa
 }
 
 /** A form that holds nothing but values is as good as the JSON that says the same. */
-async function readPrompt(request: Request, terms: BodyTerms, record: ExchangeRecord): Promise<RequestBody> {
+async function readRemix(request: Request, terms: BodyTerms, record: ExchangeRecord): Promise<RequestBody> {
   const body = await readFormOrBody(request, terms, record)
   if (!(body instanceof Form)) return body
   const json: JsonObject = { prompt: body.value('prompt') }
