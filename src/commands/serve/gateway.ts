@@ -131,13 +131,15 @@ export async function openGateway(options: GatewayOptions, openRequests: () => n
     log,
   })
   opened.defer(() => routing.close())
+  const maxFiles = fileLimit()
+  warnOfFewFiles(maxFiles, log)
   const load = new Load({
     clock,
     random,
     openSockets: () => openRequests() + routing.concurrency.total,
     neededSockets: () => openRequests() + Math.max(openRequests(), routing.concurrency.total),
     openFiles,
-    maxFiles: warnOfFew(fileLimit(), log),
+    maxFiles,
   })
   opened.defer(() => load.stop())
   await warnOfNoSpool(log)
@@ -233,12 +235,10 @@ function openStoreOf({ settings, database, log, metrics }: GatewayOptions): Exch
   return new ExchangeWriter(database, log, metrics, notes)
 }
 
-function warnOfFew(files: number, log: Log): number {
-  if (files < FEW_FILES) {
-    const hint = `the limit of open files (ulimit -n) is ${files}: ${Math.floor(files / 3)} requests at once are about what it allows`
-    log.warn({ files }, hint)
-  }
-  return files
+function warnOfFewFiles(files: number, log: Log): void {
+  if (files >= FEW_FILES) return
+  const hint = `the limit of open files (ulimit -n) is ${files}: ${Math.floor(files / 3)} requests at once are about what it allows`
+  log.warn({ files }, hint)
 }
 
 /** A container with a read-only file system mostly has no place for files, and misses it nowhere else. */

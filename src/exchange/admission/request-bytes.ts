@@ -22,12 +22,12 @@ export function readBytes(request: Request, terms: BodyTerms): Promise<Uint8Arra
   return encoding === null ? arrivalOf(request, terms) : readEncoded(request, encoding, terms)
 }
 
-async function readEncoded(request: Request, encoding: string, terms: BodyTerms): Promise<Uint8Array> {
-  const encodings = readEncodings(encoding)
+async function readEncoded(request: Request, header: string, terms: BodyTerms): Promise<Uint8Array> {
+  const encodings = readEncodings(header)
   const { maxBodyBytes } = terms
   let bytes = await arrivalOf(request, terms)
   return inRoom(Math.min(bytes.length * USUAL_RATIO, maxBodyBytes), terms, async () => {
-    for (const encoding of encodings.reverse()) bytes = await decoded(bytes, encoding, maxBodyBytes)
+    for (const encoding of encodings.toReversed()) bytes = await decoded(bytes, encoding, maxBodyBytes)
     return bytes
   })
 }

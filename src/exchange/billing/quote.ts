@@ -249,29 +249,31 @@ const LIMITS = {
  * @throws GatewayError `invalid_request`
  */
 function statedMaxOutput(format: Format, body: JsonObject): number | undefined {
-  return largestOf(format, body, LIMITS[format].limit, 0, MOST_STATED)
+  return largestOf(settingsOf(format, body), LIMITS[format].limit, OUTPUT_RANGE)
 }
-
-/** What callers write who mean that there is no limit. */
-const MOST_STATED = 2 ** 31 - 1
 
 function statedAnswers(format: Format, body: JsonObject): number {
-  return largestOf(format, body, LIMITS[format].answers, 1, MOST_ANSWERS) ?? 1
+  return largestOf(settingsOf(format, body), LIMITS[format].answers, ANSWERS_RANGE) ?? 1
 }
 
-const MOST_ANSWERS = 1_000
+interface Range {
+  least: number
+  most: number
+}
+
+/** Up to what callers write who mean that there is no limit. */
+const OUTPUT_RANGE: Range = { least: 0, most: 2 ** 31 - 1 }
+const ANSWERS_RANGE: Range = { least: 1, most: 1_000 }
 
 function largestOf(
-  format: Format,
-  body: JsonObject,
+  places: readonly JsonObject[],
   names: readonly string[],
-  least: number,
-  most: number,
+  range: Range,
 ): number | undefined {
   let largest: number | undefined
-  for (const settings of settingsOf(format, body)) {
+  for (const settings of places) {
     for (const name of names) {
-      const stated = wholeNumber(settings, name, least, most)
+      const stated = wholeNumber(settings, name, range)
       if (stated !== undefined && (largest === undefined || stated > largest)) largest = stated
     }
   }
@@ -284,7 +286,7 @@ function settingsOf(format: Format, body: JsonObject): JsonObject[] {
   return [body['generationConfig'], body['generation_config']].filter(isJsonObject)
 }
 
-function wholeNumber(settings: JsonObject, name: string, least: number, most: number): number | undefined {
+function wholeNumber(settings: JsonObject, name: string, { least, most }: Range): number | undefined {
   const value = numberOf(settings[name])
   if (value === undefined || (Number.isInteger(value) && value >= least && value <= most)) return value
   const message = `'${name}' must be a whole number from ${least} to ${most}`

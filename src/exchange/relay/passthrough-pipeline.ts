@@ -202,7 +202,7 @@ export class PassthroughPipeline implements Pipeline {
   }
 
   /** Looks at the event that stands there and says whether the caller gets it. `text`: that of all bytes, if it is known. */
-  #keep(bytes: Uint8Array, start = 0, end = bytes.length, text?: string): boolean {
+  #keep(bytes: Uint8Array, start: number, end: number, text: string | undefined): boolean {
     if (this.meter.error !== undefined || this.#isOver) return false
     const isTelling = this.#codec.isTelling(viewOf(bytes, start, end))
     const isRead = !this.meter.output || this.#readsAll || isTelling
