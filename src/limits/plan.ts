@@ -80,17 +80,15 @@ export interface Slot extends Take {
 /** Everything that one request takes, in the order in which it is asked for. */
 export interface Plan {
   readonly id: string
-  readonly tokens: number
   /** The account's slot and, if models are limited, the model's: in a cluster that is on another node. */
   readonly slots: readonly Slot[]
 }
 
 /** The buckets and leases of a request. `namespace` comes first in every key. */
 export function planLimits(request: LimitedRequest, namespace: string): Plan {
-  const { id, tokens } = request
   const slots: Slot[] = []
   for (const shape of shapesOf(request, namespace)) slots.push(fill(shape, request))
-  return { id, tokens, slots }
+  return { id: request.id, slots }
 }
 
 /** A slot without what differs from request to request: its token buckets cost nothing yet. */

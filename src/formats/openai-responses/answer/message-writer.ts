@@ -11,7 +11,6 @@ import { type ItemWriter, itemEvent, itemFields, type Place } from './item-write
 /** A content part of a message that is being written. */
 export interface ContentPart {
   kind: 'text' | 'refusal'
-  index: number
   text: string
   annotations: JsonObject[]
   logprobs: JsonValue[]
@@ -54,11 +53,9 @@ export class MessageWriter implements ItemWriter {
 
   openPart(kind: ContentPart['kind']): { part: ContentPart; text: string } {
     const closing = this.#closeEnded()
-    const index = this.#parts.length
-    const head = onePiece(`${itemFields(this.#place)},"content_index":${index}`)
+    const head = onePiece(`${itemFields(this.#place)},"content_index":${this.#parts.length}`)
     const part: ContentPart = {
       kind,
-      index,
       text: '',
       annotations: [],
       logprobs: [],

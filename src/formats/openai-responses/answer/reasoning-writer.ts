@@ -1,7 +1,7 @@
 import { FORMAT, type ItemStatus, type StreamEventType } from '@/formats/openai-responses/wire.ts'
 import type { PlainWriter } from '@/formats/plain/plain-text.ts'
 import { wrapSignature } from '@/formats/signatures/signature.ts'
-import type { Signature } from '@/generation/part.ts'
+import type { ReasoningPart, Signature } from '@/generation/part.ts'
 import { type JsonObject, present } from '@/json/json.ts'
 import { lineStart } from './event-line.ts'
 import { type ItemWriter, itemEvent, itemFields, type Place } from './item-writer.ts'
@@ -17,7 +17,7 @@ export class ReasoningWriter implements ItemWriter {
   #status: ItemStatus = 'in_progress'
   ended = false
 
-  constructor(place: Place, raw: boolean, redacted: boolean) {
+  constructor(place: Place, { raw, redacted }: Pick<ReasoningPart, 'raw' | 'redacted'>) {
     this.#place = place
     this.#raw = raw
     this.#redacted = redacted

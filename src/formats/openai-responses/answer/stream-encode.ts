@@ -249,14 +249,14 @@ export class ReplyWriter implements StreamMachine<GenerationEvent, string> {
    */
   #writeSeal(signature: Signature | undefined, emit: EmitText): void {
     if (signature === undefined || signature.value === '') return
-    const writer = new ReasoningWriter(this.#place('reasoning'), false, true)
+    const writer = new ReasoningWriter(this.#place('reasoning'), { raw: false, redacted: true })
     this.#begin(writer, emit)
     emitSome(writer.end(signature), emit)
   }
 
   #openReasoning(event: EventOf<'reasoning-start'>, emit: EmitText): void {
     const id = event.id === '' ? undefined : event.id
-    const writer = new ReasoningWriter(this.#place('reasoning', id), event.raw, event.redacted)
+    const writer = new ReasoningWriter(this.#place('reasoning', id), event)
     this.#blocks.set(event.block, { type: 'reasoning', writer })
     this.#begin(writer, emit)
   }
