@@ -125,7 +125,8 @@ export async function openLedger(options: LedgerOptions): Promise<Ledger> {
   opened.defer(() => spill?.close())
   opened.defer(() => presence.leave().catch(err => log.warn({ err }, 'the ledger left without saying so')))
   const shared = { pool, presence, spill, clock, log, timings }
-  const { holds, settles, ...batches } = openBatches(shared)
+  const { holds, ...batches } = openBatches(shared)
+  const { settles } = batches
   opened.defer(() => batches.close())
   const running = new RunningHolds()
   const onStop = (stop: Stop) => options.onStop?.(stop)

@@ -10,7 +10,9 @@ import type { Stop } from './types.ts'
 const ACCOUNTS_AT_ONCE = 1_000
 
 /** What the ledger's regular work is done with. */
-interface UpkeepOptions extends LedgerParts, Pick<LedgerBatches, 'settle' | 'settleAll' | 'settleRefused'> {
+interface UpkeepOptions
+  extends LedgerParts,
+    Pick<LedgerBatches, 'settles' | 'settle' | 'settleAll' | 'settleRefused'> {
   databaseUrl: string
   running: RunningHolds
   adoption: Adoption
@@ -118,15 +120,15 @@ export class Upkeep {
 
   /**
    * Frees what this process has set aside for no exchange that runs: the statement was given up, and committed all the
-   * same when it reached the database. One that ended meanwhile has its charge in the queue already, or in the journal,
-   * which goes first.
+   * same when it reached the database. One whose charge waits, in the queue or in the journal, is left to that: of two
+   * records in one journal whoever adopts it would believe the later.
    */
   async #freeForgotten(): Promise<void> {
-    const { pool, presence, spill, running, settle, log } = this.#options
-    if (spill?.journal.isEmpty() === false) return
+    const { pool, presence, spill, running, settles, settle, log } = this.#options
     const known = running.ids()
     const held = await pool.store.heldBy(presence.owner())
-    const forgotten = held.filter(({ id }) => !known.has(id))
+    if (spill?.journal.isEmpty() === false) return
+    const forgotten = held.filter(({ id }) => !known.has(id) && !settles.has(id))
     await Promise.all(forgotten.map(exchange => settle(releaseOf(exchange))))
     if (forgotten.length > 0) log.warn({ holds: forgotten.length }, 'freed holds of no exchange')
   }

@@ -100,6 +100,11 @@ export class BatchWriter<Item, Result> {
     await Promise.allSettled(asked.map(({ promise }) => promise))
   }
 
+  /** Whether one of this id waits or is in flight. */
+  has(id: string): boolean {
+    return this.#queue.some(({ item, done }) => !done && this.#options.idOf(item) === id)
+  }
+
   /** How many wait or are in flight. */
   size(): number {
     return this.#open

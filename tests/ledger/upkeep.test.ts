@@ -1,7 +1,12 @@
 import { afterAll, describe, expect, test } from 'bun:test'
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { manualClock } from '#tests/support/manual-clock.ts'
+import { until } from '#tests/support/upstreams/upstream.ts'
 import { systemClock } from '@/clock/clock.ts'
 import { audit } from '@/ledger/audit.ts'
+import { decodeTexts, readSettlement } from '@/ledger/spill/journal.ts'
 import { TIMINGS } from '@/ledger/timings.ts'
 import type { Posting } from '@/ledger/types.ts'
 import { costOf, cutOff, holdOf, ledgerFixture, newId, type Payer } from './fixture.ts'
@@ -138,6 +143,32 @@ test('the hold of a charge that waits in the journal is kept for it', async () =
   expect(await fixture.store.balance(payer.accountId)).toMatchObject({ balanceNano: 94n, pendingNano: 0n })
   // Of a hold that was freed first it would be a correction. What was on its way when the database came back may be first.
   expect(await sql`select kind from entry where id = ${request.id}`).toMatchObject([{ kind: 'usage' }])
+})
+
+test('nor is one freed whose charge is on its way: what both leave in the journal would be taken for free of charge', async () => {
+  const directory = mkdtempSync(join(tmpdir(), 'tollgate-upkeep-'))
+  const clock = manualClock()
+  const own = await fixture.open({ clock, journalDirectory: directory })
+  const payer = await fixture.payer(100n)
+  const request = holdOf(payer, 7n)
+  await own.hold(request)
+  await sql`update hold set opened_at = now() - interval '61 seconds' where id = ${request.id}`
+  await sql.begin(async tx => {
+    await tx`select from wallet where account_id = ${payer.accountId} for update`
+    const settled = own.settle(costOf(request, 6n))
+    let isMaintained = false
+    void own.maintain().finally(() => {
+      isMaintained = true
+    })
+    await until(() => isMaintained || own.state().settlementsWaiting === 2)
+    clock.advance(TIMINGS.settlePatienceMs)
+    expect(await settled).toMatchObject({ outcome: 'journaled' })
+  })
+  const left = readdirSync(directory)
+    .filter(name => name.endsWith('.journal') && !name.includes('notes'))
+    .flatMap(name => decodeTexts(readFileSync(join(directory, name)), readSettlement).items)
+  expect(left).toEqual([costOf(request, 6n)])
+  rmSync(directory, { recursive: true })
 })
 
 test.each(['refund', 'chargeback'] as const)(
