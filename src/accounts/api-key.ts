@@ -44,7 +44,7 @@ export function hashKey(key: string): Uint8Array {
   return Buffer.from(hashHex(key), 'hex')
 }
 
-/** The same in hexadecimal, as caches have it. */
+/** SHA-256 of the whole key in hexadecimal, as caches have it. */
 export function hashHex(key: string): string {
   return hash('sha256', key, 'hex')
 }

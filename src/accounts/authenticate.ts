@@ -13,7 +13,7 @@ export type Authentication =
  */
 export type Authenticate = (presented: string) => Authentication | Promise<Authentication>
 
-/** `now` in ms. */
+/** Tells who presents a key, by what is known of keys. @param now milliseconds since 1970 */
 export function authenticator(cache: KeyCache, now: () => number): Authenticate {
   return presented => {
     const hash = hashHex(presented)

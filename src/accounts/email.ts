@@ -4,8 +4,8 @@ export function storedEmail(text: string): string {
 }
 
 /**
- * The same; undefined for what is none. Invisible characters would make two addresses that nobody can tell apart; the
- * marks are of a list or a mail program, as in `Ada <ada@example.com>;`.
+ * An e-mail address as it is stored; undefined for a text that is none. Invisible characters would make two addresses that
+ * nobody can tell apart; the marks are of a list or a mail program, as in `Ada <ada@example.com>;`.
  */
 export function readEmail(text: string): string | undefined {
   const email = storedEmail(text)

@@ -23,7 +23,10 @@ export async function withDatabase<Result>(
   }
 }
 
-/** The same for what posts entries, or asks whether there is room for them: perhaps nothing was served for months. */
+/**
+ * Opens the deployment's database for what posts entries, or asks whether there is room for them, and makes that room:
+ * perhaps nothing was served for months.
+ */
 export function withLedger<Result>(
   io: CommandIo,
   use: (db: OpenedDatabase) => Promise<Result>,

@@ -76,8 +76,8 @@ export function parseConfigFile(text: string, { name, env, known }: FileContext)
 }
 
 /**
- * The same for values that somebody else than a file says: nothing is read from the environment. Where something is
- * wrong, the error's lines name its path.
+ * The meaning of values that somebody else than a file says: nothing is read from the environment. Throws one
+ * ConfigFileError; its lines name the path of each value that is wrong.
  */
 export function readConfigValue(value: JsonObject, known: Known): ConfigFile {
   return readContent({ value, places: new Map(), issues: [] }, known, issues =>

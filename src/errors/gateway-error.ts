@@ -45,7 +45,7 @@ const KINDS = {
   internal_error: { status: 500, callerMayRetry: false },
 } as const satisfies Record<string, KindRow>
 
-/** One of them. */
+/** What went wrong, as callers are told it: their `error.code`, unless an upstream's own is known. */
 export type ErrorKind = keyof typeof KINDS
 
 /**

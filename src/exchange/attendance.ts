@@ -25,7 +25,7 @@ export function attend(gateway: Gateway, call: Call, act: Act): Promise<Response
   return answer(gateway, call, act, () => undefined)
 }
 
-/** The same where an upstream may have to be asked, which is work that a process can have too much of. */
+/** As `attend`, where an upstream may have to be asked, which is work that a process can have too much of. */
 export function attendWork(gateway: Gateway, call: Call, act: Act): Promise<Response> {
   return answer(gateway, call, act, () => admitWork(gateway))
 }

@@ -16,7 +16,7 @@ interface AdmittedPrompt extends Admitted {
   strict: boolean
 }
 
-/** The same, ready for attempts. */
+/** A conversation that was admitted, ready for attempts. */
 export type Conversation = AdmittedPrompt & Servable<Preparation>
 
 /** Says how attempts are made of an admitted prompt: on which routes, in which order, with which request. */

@@ -61,7 +61,7 @@ function relay(conversation: Conversation, onEnd: () => void): Promise<Response>
     : relayWhole(conversation, answerReader(conversation), onEnd)
 }
 
-/** The same for a request that is no conversation. */
+/** One request that is no conversation and its reply, from the socket to the stored result. */
 export function runOperation(gateway: Gateway, call: OperationCall): Promise<Response> {
   return withRecord(gateway, call, async record => {
     const received = await receive(gateway, record, call, async () => {

@@ -3,10 +3,11 @@ import type { CountNames, Usage } from '@/generation/usage.ts'
 import type { JsonObject } from '@/json/json.ts'
 
 /**
- * What a stream tells of its usage that tells it again and again: the last is that of the whole answer. Where the last
- * counts what cannot be, the one before it is of a part of the answer alone.
- * @param usage what was read of it; undefined: it is no report
- * @param before what was told last
+ * The usage event for a report of a stream that reports again and again, each time of the answer so far: the last is that of
+ * the whole. Where a report holds counts that cannot be, the one before it stands, and is of a part of the answer alone.
+ * @param wire the report as it came
+ * @param usage what was read of it; undefined: nothing
+ * @param before what was read of the report before it
  */
 export function cumulativeUsage(
   wire: JsonObject | undefined,

@@ -38,7 +38,7 @@ export function unsayable(field: RequestField, problem: string): GatewayError {
   return new UnsayableError(field, problem)
 }
 
-/** The same for media that its upstream cannot be given. */
+/** A 400 of an encoder for media that its upstream cannot be given. */
 export function unsayableMedia({ source }: Pick<MediaPart, 'source'>, problem: string): GatewayError {
   return unsayable(source.type === 'url' || source.type === 'file-id' ? 'mediaAddress' : 'media', problem)
 }

@@ -54,7 +54,7 @@ export function outputTokens(usage: Usage): number {
  */
 export const MOST_COUNT = 2 ** 25
 
-/** The same for seconds of sound or video. */
+/** The most that a number of seconds of sound or video can be. */
 export const MOST_SECONDS = 100_000
 
 /** A vendor's number, if it can be a count of something that was used. */
@@ -62,7 +62,7 @@ export function readCount(value: JsonValue | undefined): number | undefined {
   return typeof value === 'number' && value >= 0 && value <= MOST_COUNT ? value : undefined
 }
 
-/** The same as whole tokens, exact as a double; 0 if it is none. */
+/** A vendor's number as whole tokens, exact as a double; 0 if it is none. */
 export function wholeCount(value: JsonValue | undefined): number {
   if (typeof value !== 'number' || !(value > 0)) return 0
   return Math.min(Math.floor(value), Number.MAX_SAFE_INTEGER)

@@ -40,7 +40,7 @@ export function spliceJson(raw: Uint8Array, edits: readonly JsonEdit[], parsed?:
   return patches.length === 0 ? raw : applyPatches(bytes, patches)
 }
 
-/** The same for JSON that is a string. */
+/** As `spliceJson`, for JSON that is a string. */
 export function spliceText(json: string, edits: readonly JsonEdit[]): string {
   return new TextDecoder().decode(spliceJson(Buffer.from(json), edits))
 }

@@ -15,8 +15,8 @@ export function wellFormed(text: string): string {
 const NUL = /\\(?:u0000|.)/g
 
 /**
- * The same without U+0000, for which U+FFFD stands as well: what Postgres takes. It has a text with that in it nowhere, and
- * refuses a whole statement for one.
+ * JSON text that Postgres takes: U+FFFD stands for halves of surrogate pairs and for U+0000. It has no text with U+0000
+ * in it, and refuses a whole statement for one.
  */
 export function storable(text: string): string {
   const json = wellFormed(text)

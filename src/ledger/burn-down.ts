@@ -15,11 +15,15 @@ interface Expiry {
 }
 
 /**
- * What is left of each grant when so much was taken out of the wallet. Of what was there when something was taken, what
- * expires first was used first; what nothing was there for is paid by what was given next. What went back to the payer is
- * what is left of that payment, as far as it goes: a gift with an end does not become money without one. A pure function, so
- * that no exchange has to write which grant paid for it. The remainders, in the order of use, add up to the balance, or to 0
- * if that is below.
+ * What is left of each grant, in the order of use, when `debitsNano` in all was taken out of the wallet. A pure function, so
+ * that no exchange has to write which grant paid for it.
+ *
+ * - What is taken uses up what was there at that moment, first what expires first.
+ * - What nothing was there for is paid by what is given next.
+ * - What goes back to a payer is taken from what is left of that payment, as far as it goes: a gift with an end does not
+ *   become money without one.
+ *
+ * The remainders add up to the balance, or to 0 if that is below.
  */
 export function burnDown(grants: readonly Grant[], debitsNano: bigint): Remainder[] {
   const all = grants.map(grant => ({ grant, remainderNano: grant.amountNano }))

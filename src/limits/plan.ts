@@ -46,7 +46,7 @@ export type LimitScope = 'key' | 'account' | 'account-model' | 'model'
 
 /** What is limited: requests and tokens per minute, requests at once. */
 export const LIMIT_KINDS = ['requests', 'tokens', 'concurrent'] as const
-/** One of them. */
+/** What a limit is on. */
 export type LimitKind = (typeof LIMIT_KINDS)[number]
 
 /** A limit as headers, errors and the console speak of it. */

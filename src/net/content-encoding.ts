@@ -15,7 +15,7 @@ const DECOMPRESSORS = {
   deflate: inflateEither,
 } satisfies Record<string, Decompressor>
 
-/** The same for what is too large to be kept: streams that decompress what is written to them. */
+/** For bodies that are too large to be kept: streams that decompress what is written to them. */
 export const DECOMPRESSING_STREAMS = {
   gzip: () => zlib.createGunzip(),
   'x-gzip': () => zlib.createGunzip(),
@@ -38,7 +38,7 @@ export function takesGzip(header: string | null): boolean {
   return /\bgzip\b(?!\s*;\s*q=0(?:\.0*)?\s*(?:,|$))/i.test(header ?? '')
 }
 
-/** Whether a name is one of them. */
+/** Whether a name is that of an encoding that can be undone here. */
 export function isEncoding(name: string): name is Encoding {
   return Object.hasOwn(DECOMPRESSORS, name)
 }

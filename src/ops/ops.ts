@@ -1,6 +1,6 @@
 import { Elysia } from 'elysia'
 
-/** What the private listener can tell of the process. */
+/** What the ops listener tells of the process. */
 export interface OpsDependencies {
   /** Everything that is counted, in Prometheus' text format, and the type to serve it with. */
   metrics: () => Promise<string>
@@ -9,7 +9,7 @@ export interface OpsDependencies {
   unreadiness: () => Promise<string | undefined>
 }
 
-/** The private listener's app: liveness, readiness, metrics. */
+/** The ops listener's app: liveness, readiness, metrics. */
 function createOps({ metrics, contentType, unreadiness }: OpsDependencies) {
   return new Elysia({ name: 'ops', handler: { standardHostname: false } })
     .onError(({ code }) => {
@@ -29,7 +29,7 @@ function createOps({ metrics, contentType, unreadiness }: OpsDependencies) {
     .get('/metrics', async () => new Response(await metrics(), { headers: { 'content-type': contentType } }))
 }
 
-/** Listens. Port 0 takes any free one. */
+/** Opens the ops listener. Port 0 takes any free one. */
 export function serveOps(dependencies: OpsDependencies, address: { hostname: string; port: number }) {
   const app = createOps(dependencies)
   return Bun.serve({

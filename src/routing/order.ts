@@ -102,7 +102,7 @@ export function afterFailure(
   return lastWhere(rest, ({ route }) => route.channel.id === channel.id)
 }
 
-/** The same, with those of which this is true at the end. */
+/** Candidates in their order, but with those of which this is true at the end. */
 export function lastWhere(
   candidates: readonly Candidate[],
   isLast: (candidate: Candidate) => boolean,

@@ -48,7 +48,7 @@ export interface OfferedTool {
   schema: JsonObject
 }
 
-/** Whether it must. */
+/** Whether the model may call a tool, or must. */
 export interface ToolChoice {
   mode: 'auto' | 'none' | 'required'
   /** The names it may choose from; undefined: all of them. */
@@ -60,7 +60,7 @@ export function addText(prompt: Prompt, text: string, mark?: Segment['mark']): v
   prompt.segments.push({ text, media: 0, mark })
 }
 
-/** The same for an image, a sound or a file. */
+/** Adds an image, a sound or a file to what the model is told. */
 export function addMedium(prompt: Prompt, mark?: Segment['mark']): void {
   prompt.segments.push({ text: '', media: 1, mark })
 }

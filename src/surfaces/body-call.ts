@@ -36,7 +36,7 @@ function readBodyCall(body: RequestBody): CallFacts {
 }
 
 /**
- * The same for a body that has its conversation as `messages`: without them there is nothing to answer, whoever is asked.
+ * The call of a body that has its conversation as `messages`: without them there is nothing to answer, whoever is asked.
  * @throws GatewayError `invalid_request`
  */
 export function readMessagesCall(body: RequestBody): CallFacts {
@@ -46,7 +46,7 @@ export function readMessagesCall(body: RequestBody): CallFacts {
 }
 
 /**
- * The same for Messages, whose callers must say how long an answer may be.
+ * The call of a body of Messages, whose callers must say how long an answer may be.
  * @throws GatewayError `invalid_request`
  */
 export function readLimitedMessagesCall(body: RequestBody): CallFacts {
@@ -56,7 +56,7 @@ export function readLimitedMessagesCall(body: RequestBody): CallFacts {
 }
 
 /**
- * The same for Responses, where the input may be a text, items, or left to a stored prompt.
+ * The call of a body of Responses, where the input may be a text, items, or left to a stored prompt.
  * @throws GatewayError `invalid_request`
  */
 export function readInputCall(body: RequestBody): CallFacts {

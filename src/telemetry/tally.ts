@@ -64,7 +64,7 @@ export function tallyCounter<const Names extends readonly string[]>(
   return tally(description, 'counter', () => new Count(), read)
 }
 
-/** The same for histograms; `buckets` are upper bounds, ascending. */
+/** A histogram of what is measured with every exchange, as `tallyCounter` counts; `buckets` are upper bounds, ascending. */
 export function tallyHistogram<const Names extends readonly string[]>(
   description: Description<Names> & { buckets: readonly number[] },
 ): Tally<Names, Distribution> {

@@ -25,7 +25,7 @@ export const RUNTIME_SETTINGS: Readonly<Record<string, string>> = {
   BUN_JSC_useWarmUpMarkedBlocks: '0',
 }
 
-/** Begins anew under the same process id, unless all of that is in the environment. */
+/** Begins the process anew, under the same id and with RUNTIME_SETTINGS in its environment, unless all of them are there. */
 export function withRuntimeSettings(env: NodeJS.ProcessEnv): void {
   const isSet = Object.keys(RUNTIME_SETTINGS).every(name => env[name] !== undefined)
   if (isSet || process.execve === undefined || process.platform === 'win32') return

@@ -23,7 +23,8 @@ export function admitOtherModels(
 }
 
 /**
- * Those of a conversation: what a vendor falls back to, Anthropic's adviser, and who writes OpenAI's SVGs.
+ * The models that a conversation names beside its own: what a vendor falls back to, Anthropic's adviser, and who writes
+ * OpenAI's SVGs.
  * @throws GatewayError `invalid_request`
  */
 export function otherModelsOf(prompt: Prompt): readonly string[] {

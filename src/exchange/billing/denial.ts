@@ -2,7 +2,7 @@ import { GatewayError } from '@/errors/gateway-error.ts'
 import { stoppedBy } from '@/exchange/watchdog.ts'
 import type { DenialReason, Stop } from '@/ledger/types.ts'
 
-/** Whether there is too little money, and not somebody who may spend none. */
+/** Whether a hold was denied for lack of money, and not because the account or the key may spend none. */
 export function isOfMoney(reason: DenialReason): reason is Exclude<DenialReason, Stop['reason']> {
   return reason === 'credit_exhausted' || reason === 'credit_reserved' || reason === 'key_budget_exhausted'
 }

@@ -33,7 +33,7 @@ export function renameModel(
   return spliceJson(bytes, edits, json)
 }
 
-/** The same of a body that may be a form, as it is sent. */
+/** A body that may be a form, with nothing changed but the model, as it is sent. */
 export function renamed(body: RequestBody | Form, route: Route): Omit<Prepared, 'call'> {
   if (body instanceof Form) return { ...body.encode({ model: route.upstreamModel }), losses: [] }
   return { body: renameModel(body, route), headers: {}, losses: [] }

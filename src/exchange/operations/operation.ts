@@ -19,7 +19,7 @@ import { dialectOf } from './dialect.ts'
  */
 export type Operation = WholeOperation | StreamedOperation
 
-/** What is the same of both. */
+/** What operations have in common whose answers come whole, and those whose answers flow. */
 export interface OperationOf<P extends Prepared> {
   /** As the caller named it. */
   model: string

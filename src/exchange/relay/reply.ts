@@ -108,7 +108,7 @@ export function wholeHeaders(
   return headers
 }
 
-/** Header values are ASCII; names of models and fields may be anything. */
+/** A text as the value of a header, which is ASCII: a `?` stands for every other character. */
 export function headerText(text: string): string {
   return text.replace(/[^\x20-\x7e]/g, '?')
 }

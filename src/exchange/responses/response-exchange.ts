@@ -49,7 +49,7 @@ export async function runResponse(
   return Promise.race([answer, state.detached])
 }
 
-/** The same body for a call that has no answer to keep: counting tokens. */
+/** What a call that has no answer to keep adds to its exchange: its body, without references. Counting tokens is one. */
 export function stateForReading(gateway: ResponseGateway): CallState {
   return {
     resolve(body, record) {

@@ -43,7 +43,7 @@ function truths(turn: ResponseTurn, path: readonly string[]): JsonEdit[] {
   return turn.keeps ? [{ path: [...path, 'id'], value: turn.id }, ...edits] : edits
 }
 
-/** Finishes an answer that came whole. */
+/** Says the truth about kept state in an answer that came whole, once the sink has it. */
 export async function finishWhole(
   response: Response,
   turn: ResponseTurn,
@@ -54,7 +54,7 @@ export async function finishWhole(
   return new Response(isKept ? told : spliceText(told, [{ path: ['store'], value: false }]), response)
 }
 
-/** Finishes an answer that flows. */
+/** Says the truth about kept state in an answer that flows, and tells the sink of it; its end waits for the sink. */
 export function finishStream(response: Response, turn: ResponseTurn, sink: AnswerSink): Response {
   if (response.body === null) return response
   const teller = new AnswerTeller(turn, sink)

@@ -79,7 +79,7 @@ export function readStateFields(json: JsonObject, isStoreImplied: boolean): Stat
 }
 
 /**
- * The same of a request whose answer is not kept, whatever it says: what it goes on from.
+ * What a request goes on from whose answer is not kept, whatever it says of that.
  * @throws GatewayError as `readStateFields` does
  */
 export function readReference(json: JsonObject): StateFields {

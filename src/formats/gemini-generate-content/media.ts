@@ -27,7 +27,7 @@ function declaredType({ mimeType }: JsonObject): string | undefined {
   return asNonEmpty(mimeType)?.toLowerCase()
 }
 
-/** The same of an answer, in which a voice may stand with its words. */
+/** The media of an answer's part, in which a voice may stand with its words. */
 export function decodeAnswerMedia(part: JsonObject): MediaPart | undefined {
   const media = decodeMedia(part)
   const context = transcript(part)

@@ -9,7 +9,7 @@ export interface Fetched {
   base64: string
 }
 
-/** By address, as the caller wrote it. */
+/** Media that were fetched, by their address as the caller wrote it. */
 export type FetchedByUrl = ReadonlyMap<string, Fetched>
 
 /** Media of a request that an upstream's format cannot be given by address, by address. */

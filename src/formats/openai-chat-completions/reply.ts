@@ -22,7 +22,7 @@ export function wantsUsage(body: JsonObject): boolean {
   return asksOpenaiForUsage(body) || asBoolean(asObject(body['usage'])?.['include']) === true
 }
 
-/** The same in the words that all upstreams know. */
+/** True when a request asks for the usage chunk of a stream in OpenAI's words, which all upstreams know. */
 export function asksOpenaiForUsage(body: JsonObject): boolean {
   return asBoolean(asObject(body['stream_options'])?.['include_usage']) === true
 }

@@ -25,7 +25,7 @@ function signatureIn(fields: JsonValue | undefined, place = ''): string | undefi
   return value && place + value
 }
 
-/** The same on what a caller brings back, perhaps wrapped. */
+/** The signature on what a caller brings back, perhaps wrapped. */
 export function returnedSignature(holder: JsonObject): Signature | undefined {
   const own = thoughtSignature(holder, undefined)
   return own && unwrapSignature(own.value, FORMAT)

@@ -53,7 +53,7 @@ export function callInput(item: JsonObject, kind: ToolCallKind): string {
   return inputText(item[CALL_ITEMS[kind].input])
 }
 
-/** The same of a call of the conversation: a shell's as the model made it, where it was given a function in its place. */
+/** What the tool of an earlier turn was given: a shell's as the model made it, where it had a function in its place. */
 export function pastInput(item: JsonObject, kind: ToolCallKind): string {
   const action = kind === 'local_shell' || kind === 'shell' ? asObject(item['action']) : undefined
   return action === undefined ? callInput(item, kind) : JSON.stringify(shellInput(action))

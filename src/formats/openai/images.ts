@@ -8,7 +8,7 @@ import { formatEvent } from '@/sse/event.ts'
 import { mediaTypeOf, outputFormatOf } from './image-type.ts'
 
 /**
- * OpenAI's `/v1/images/*`, the same at every upstream with an API like OpenAI's.
+ * What OpenAI's `/v1/images/*` does; the same at every upstream with an API like OpenAI's.
  * https://platform.openai.com/docs/api-reference/images
  */
 export type ImageAction = 'generation' | 'edit' | 'variation'

@@ -14,7 +14,7 @@ export function isSharedHint(name: string): boolean {
   return HINTS.some(hint => hint === name)
 }
 
-/** The hints of a request, for the format that it is not in. */
+/** What a request in one of OpenAI's formats hints that the other one takes as well, as extensions of that other format. */
 export function sharedHints(
   body: JsonObject,
   other: 'openai-chat-completions' | 'openai-responses',

@@ -90,7 +90,7 @@ const MANNER_NUMBER = 7
  */
 const lastWritten = new WeakMap<PlainTemplate, { surroundings: Surroundings; template: PlainTemplate }>()
 
-/** The same events, written with these surroundings. Undefined when that has no room. */
+/** A template that reads the same events and writes them with these surroundings; undefined when it has no room. */
 export function writingTemplate(
   listening: PlainTemplate,
   surroundings: Surroundings,

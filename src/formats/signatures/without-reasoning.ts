@@ -3,7 +3,7 @@ import type { GenerationRequest } from '@/generation/request.ts'
 import { mayBeSigned } from './carried-signature.ts'
 import { phaseOf } from './phase.ts'
 
-/** The same conversation without what was thought in it, and without what signs that. */
+/** A conversation without what was thought in it, and without what signs that. */
 export function withoutReasoning(request: GenerationRequest): GenerationRequest {
   const turns = request.turns.map(({ role, parts }) => ({
     role,

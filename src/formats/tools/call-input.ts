@@ -9,8 +9,8 @@ export function inputObject(kind: ToolCallKind, input: string): JsonObject | und
 }
 
 /**
- * The same for a call of a conversation. Text that is no JSON object is wrapped as `{"_raw": text}` and not refused: it
- * may be a model's slip that stands in the history for ever.
+ * The input of an earlier turn's call, for formats that want an object. Text that is no JSON object is wrapped as
+ * `{"_raw": text}` and not refused: it may be a model's slip that stands in the history for ever.
  */
 export function wrappedInput(kind: ToolCallKind, input: string): JsonObject {
   return inputObject(kind, input) ?? { _raw: input }

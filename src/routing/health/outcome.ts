@@ -28,7 +28,6 @@ export function outcomeOf(error: GatewayError): Outcome {
   return kind === undefined ? { kind: 'ignored' } : { kind, retryAfterMs, reason }
 }
 
-/** What an outcome says of each. */
 interface Signals {
   readonly channel: Signal
   readonly key: Signal
@@ -36,7 +35,7 @@ interface Signals {
 }
 
 /**
- * Which of the three an outcome is about. A failing upstream counts against channel and key, so that a pool's one bad
+ * What an outcome says of its channel, of its key, and of its model with that key. A failing upstream counts against channel and key, so that a pool's one bad
  * key goes before its channel does; a limit or a refusal is the key's own.
  */
 export function signalsOf(outcome: Outcome): Signals {

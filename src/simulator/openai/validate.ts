@@ -26,12 +26,12 @@ export function requireString(value: JsonValue | undefined, param: string): stri
   return typeof value === 'string' ? value : refuseType(param, 'a string', value)
 }
 
-/** The same for an object. */
+/** The value as an object; anything else is a 400 in OpenAI's words. */
 export function requireObject(value: JsonValue | undefined, param: string): JsonObject {
   return isJsonObject(value) ? value : refuseType(param, 'an object', value)
 }
 
-/** The same for an array. */
+/** The value as an array; anything else is a 400 in OpenAI's words. */
 export function requireArray(value: JsonValue | undefined, param: string): JsonValue[] {
   return Array.isArray(value) ? value : refuseType(param, 'an array of objects', value)
 }
@@ -41,7 +41,7 @@ export function requireObjects(values: readonly JsonValue[], param: string): [Js
   return values.map((value, index) => [requireObject(value, `${param}[${index}]`), `${param}[${index}]`])
 }
 
-/** The same for an array that may not be empty. */
+/** The value as an array that is not empty; anything else is a 400 in OpenAI's words. */
 export function requireFilled(value: JsonValue | undefined, param: string): JsonValue[] {
   const values = requireArray(value, param)
   if (values.length > 0) return values
@@ -52,7 +52,7 @@ export function requireFilled(value: JsonValue | undefined, param: string): Json
   )
 }
 
-/** The same for the name of a function. */
+/** The value as the name of a function; anything else is a 400 in OpenAI's words. */
 export function requireOpenaiName(value: JsonValue | undefined, param: string): string {
   const name = requireString(value, param)
   if (OPENAI_NAME.test(name)) return name

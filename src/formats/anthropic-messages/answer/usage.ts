@@ -58,7 +58,7 @@ function decodeCounts(wire: JsonObject): Usage {
   }
 }
 
-/** The same where there may be none; nor is there one that counts one side only, since null is not zero. */
+/** As `decodeUsage`; undefined where there is none, or where only one side is counted, since null is not zero. */
 export function readUsage(wire: JsonObject | undefined): Usage | undefined {
   return wire === undefined || !isReport(wire, COUNTS) ? undefined : possible(decodeUsage(wire))
 }
@@ -102,7 +102,7 @@ function encodeServerTools(tools: [name: string, calls: number][]): typeof NO_SE
   return { ...NO_SERVER_TOOLS, ...counts }
 }
 
-/** The same as a message says it: with the tier, and with what only this vendor knows. */
+/** The usage of a message: with the tier, and with what only this vendor knows. */
 export function encodeMessageUsage(usage: Usage, serviceTier: string | undefined) {
   return {
     ...encodeUsage(usage),

@@ -14,7 +14,10 @@ interface ToolChange {
   definition: JsonObject | undefined
 }
 
-/** Undefined: a block that changes no tool, or a tool of a kind that no other vendor has (those of an MCP server). */
+/**
+ * What a block of a system message changes about the tools; undefined for one that changes none, or a tool of a kind that no
+ * other vendor has (those of an MCP server).
+ */
 export function toolChange(block: JsonObject): ToolChange | undefined {
   const { type } = block
   if (type !== 'tool_addition' && type !== 'tool_removal') return undefined

@@ -46,7 +46,7 @@ export function decodeUsage(metadata: JsonObject): Usage {
   }
 }
 
-/** The same where there may be none; nor is there one that counts one side only. */
+/** As `decodeUsage`; undefined where there is none, or where only one side is counted. */
 export function readUsage(metadata: JsonObject | undefined): Usage | undefined {
   return metadata === undefined || !isReport(metadata, COUNTS) ? undefined : possible(decodeUsage(metadata))
 }
@@ -56,7 +56,7 @@ export function tierIn(metadata: JsonObject | undefined): string | undefined {
   return asString(metadata?.['serviceTier'] ?? metadata?.['trafficType'])
 }
 
-/** What its counts are called. */
+/** What `usageMetadata` calls its counts. */
 export const COUNTS = {
   input: ['promptTokenCount'],
   output: ['candidatesTokenCount'],

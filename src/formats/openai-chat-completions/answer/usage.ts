@@ -21,12 +21,12 @@ export function decodeUsage(usage: JsonObject): Usage {
   return { ...decodeInput(counts), ...decodeOutput(usage, counts), serverTools: serverTools(usage) }
 }
 
-/** The same where there may be none; nor is there one that counts one side only, since null is not zero. */
+/** As `decodeUsage`; undefined where there is none, or where only one side is counted, since null is not zero. */
 export function readUsage(usage: JsonObject | undefined): Usage | undefined {
   return usage === undefined || !isReport(usage, COUNTS) ? undefined : possible(decodeUsage(usage))
 }
 
-/** What its counts are called. */
+/** What Chat's `usage` calls its counts. */
 export const COUNTS = {
   input: ['prompt_tokens', 'prompt_cache_miss_tokens'],
   output: ['completion_tokens'],
