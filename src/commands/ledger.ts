@@ -124,8 +124,9 @@ const chargeLostCommand: Command = {
 
 A copy of the database that takes over without what was committed last lacks charges whose results are stored later.
 The audit names them ("exchanges"). What may still be posted by itself is left alone, but for what a machine that is down
-keeps on its disk: start all of them first. What was made more than an hour before its account, and not charged, is of
-another that had the same id before a backup was restored: it is neither charged nor named.`,
+keeps on its disk: start all of them first. What was made more than an hour before its account, or stored more than a
+minute before it, and not charged, is of another that had the same id before a backup was restored: it is neither charged
+nor named.`,
   async run(args, io) {
     const words = readArguments(args, { reason: 'text', 'write-off': 'flag' })
     const order = { reason: requiredReason(words), isWrittenOff: words.flags.has('write-off') }

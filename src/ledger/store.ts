@@ -342,12 +342,13 @@ export interface LostCharge {
 export const LOST_AT_ONCE = 200
 
 /**
- * In SQL: the result `x`, which nothing was charged for, was made before its account, so it is of another, which had the same
- * id before a backup was restored. An hour, as ids are made by machines whose clocks may be behind the database's.
+ * In SQL: the result `x`, which nothing was charged for, was made or stored before its account, so it is of another, which had
+ * the same id before a backup was restored. An hour, as ids are made by machines whose clocks may be behind the database's; a
+ * minute where both times are a database's, of which another may have taken over.
  * Entries are counted, since the planner may answer `not exists` below a `not` by a hash of all of them.
  */
 export const OF_ANOTHER_ACCOUNT = `(exists (select from account o where o.id = x.account_id
-    and x.id < ledger_first_id(o.created_at - interval '1 hour'))
+    and (x.id < ledger_first_id(o.created_at - interval '1 hour') or x.stored_at < o.created_at - interval '1 minute'))
   and (select count(*) from entry o where o.id = x.id) = 0)`
 
 /**

@@ -246,6 +246,14 @@ describe('charges that a failover lost', () => {
       expect((await json(`audit --account ${id}`)).ok).toBe(true)
     })
 
+    test('nor where it is older by minutes, and was stored before the account was made', async () => {
+      const id = await newAccount()
+      const { lost, corrected } = await results(Number(id))
+      await db.sql`update exchange set stored_at = now() - interval '2 minutes' where id in (${String(lost)}, ${String(corrected)})`
+      expect(await madeUp()).toEqual([[corrected, '0.000000005']])
+      expect((await json(`audit --account ${id}`)).ok).toBe(true)
+    })
+
     test('are where it is older by less than an hour, as clocks differ', async () => {
       const id = await newAccount()
       const { lost, corrected } = await results(Number(id))
