@@ -916,6 +916,20 @@ export const recoveryCode = pgTable(
   t => [primaryKey({ columns: [t.userId, t.codeHash] })],
 )
 
+/** Whose holder wants a mail when the balance falls below an amount (src/console/money/credit-notices.ts). */
+export const creditNotice = pgTable(
+  'credit_notice',
+  {
+    accountId: bigint({ mode: 'number' })
+      .primaryKey()
+      .references(() => account.id),
+    belowNano: nano().notNull(),
+    /** When the mail was sent; null: not since the balance was last as high as that. */
+    toldAt: moment(),
+  },
+  t => [check('credit_notice_below', sql`${t.belowNano} > 0`)],
+)
+
 /** Every administrative act, written in the transaction that it is about. Append-only, by trigger. */
 export const adminAct = pgTable(
   'admin_act',

@@ -5,10 +5,11 @@ import { buildBundle } from '@/console/bundle.ts'
 import { serveConsole } from '@/console/console.ts'
 import type { Console } from '@/console/deployment.ts'
 import { lookupGate } from '@/console/gate.ts'
+import { sendMail } from '@/console/mail.ts'
+import { keepTellingOfLowCredit } from '@/console/money/credit-notices.ts'
 import { stripeClient } from '@/console/money/payments.ts'
 import { LiveTail } from '@/console/requests/live-tail.ts'
 import { keepAddingUpUsage } from '@/console/requests/usage-totals.ts'
-import { sendMail } from '@/console/sign-in/mail.ts'
 import { createPasswords } from '@/console/sign-in/passwords.ts'
 import { Throttle } from '@/console/sign-in/throttle.ts'
 import { openLiveCatalog } from '@/routing/catalog/live-catalog.ts'
@@ -80,6 +81,7 @@ export async function startConsole(options: ConsoleOptions): Promise<RunningCons
   const bundle = buildBundle()
   bundle.catch(error => log.error({ err: error }, 'the pages of the console could not be built'))
   opened.defer(keepAddingUpUsage({ database, clock, log }))
+  opened.defer(keepTellingOfLowCredit(console))
   const server = bind({ host: 'CONSOLE_HOST', port: 'CONSOLE_PORT' }, { host, port }, () =>
     serveConsole(console, bundle, { hostname: host, port, trustedProxies }),
   )

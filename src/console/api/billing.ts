@@ -1,8 +1,10 @@
 import { hashCode } from '@/ledger/redeem-code.ts'
 import { ledgerStore } from '@/ledger/store.ts'
 import { formatMoney } from '@/pricing/money.ts'
-import type { Console } from '../deployment.ts'
+import { type Console, entryOf } from '../deployment.ts'
+import { ConsoleError } from '../failure.ts'
 import { readAmount } from '../money/amount.ts'
+import { readCreditNotice, setCreditNotice } from '../money/credit-notices.ts'
 import { entryPage } from '../money/entries.ts'
 import { beginCheckout, receiveWebhook } from '../money/payments.ts'
 import { downloadEntries, printStatement, readStatements } from '../money/statements.ts'
@@ -35,6 +37,18 @@ export function billingApi(console: Console, listener: Listener) {
       const amountNano = readAmount(body.amount)
       const { accountId, email } = signedIn.user
       return { url: await beginCheckout(console, { accountId, email, amountNano }) }
+    },
+    'GET /api/billing/notice': async ({ signedIn }) => {
+      const belowNano = await readCreditNotice(database.orm, signedIn.user.accountId)
+      return { below: belowNano === undefined ? null : formatMoney(belowNano) }
+    },
+    'PUT /api/billing/notice': async ({ signedIn, body }) => {
+      const belowNano = body.below === null ? undefined : readAmount(body.below, 'below')
+      if (belowNano !== undefined && (await entryOf(console)).smtp === undefined) {
+        throw new ConsoleError('refused', 'This console sends no mail: ask an administrator to set it up')
+      }
+      await setCreditNotice(database.orm, signedIn.user.accountId, belowNano)
+      return { below: belowNano === undefined ? null : formatMoney(belowNano) }
     },
     'GET /api/billing/statements': async ({ signedIn }) => ({
       items: await readStatements(database, signedIn.user.accountId),

@@ -47,6 +47,8 @@ const TABLE: Record<RouteName, 'anyone' | 'holder' | 'reader' | 'admin' | 'owner
   'GET /api/billing/entries.csv': 'holder',
   'POST /api/billing/redeem': 'holder',
   'POST /api/billing/checkout': 'holder',
+  'GET /api/billing/notice': 'holder',
+  'PUT /api/billing/notice': 'holder',
   'GET /api/billing/statements': 'holder',
   'GET /api/billing/statements/:month': 'holder',
   'POST /api/stripe/webhook': 'anyone',

@@ -124,6 +124,26 @@ describe.skipIf(!HAS_BROWSER)('by mail and by card', () => {
     await page.goto('/billing')
   })
 
+  step('a mail before credit runs low is asked for, changed and called off', async () => {
+    const { page } = grace
+    const below = page.getByLabel('Balance in USD')
+    const save = page.getByRole('button', { name: 'Save', exact: true })
+    await below.fill('nothing')
+    await save.click()
+    await page.getByText('An amount such as 5.00').waitFor()
+    await below.fill('2.5')
+    await save.click()
+    await page.getByText('You get a mail when the balance falls below $2.50').waitFor()
+    await page.reload()
+    await until(async () => (await below.inputValue()) === '2.50')
+    await below.fill(' ')
+    await save.click()
+    await page.getByText('There is no mail any more').waitFor()
+    await page.reload()
+    await below.waitFor()
+    expect(await below.inputValue()).toBe('')
+  })
+
   step('a forgotten password is replaced by mail, which ends every other session', async () => {
     const { page } = phone
     await page.goto('/sign-in')

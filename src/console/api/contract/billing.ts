@@ -38,6 +38,9 @@ export const statements = closed({ items: Type.Array(statement) })
 /** Of UTC. */
 export const ofMonth = { month: Type.String({ pattern: '^\\d{4}-\\d{2}$' }) }
 
+/** The holder gets a mail when the balance falls below it; null: none. */
+const notice = closed({ below: nullable(money) })
+
 const entryFilters = {
   /** `usage` shows only what requests cost, `other` everything else. */
   show: Type.Optional(oneOf(['all', 'usage', 'other'])),
@@ -72,6 +75,12 @@ export const billingRoutes = contracts({
     access: 'holder',
     body: closed({ amount }),
     response: closed({ url: Type.String() }),
+  },
+  'GET /api/billing/notice': { access: 'holder', response: notice },
+  'PUT /api/billing/notice': {
+    access: 'holder',
+    body: closed({ below: nullable(amount) }),
+    response: notice,
   },
   /** Newest first; months without a movement are left out. */
   'GET /api/billing/statements': { access: 'holder', response: statements },

@@ -10,6 +10,7 @@ import { Empty, Notice } from '../../parts/notice.tsx'
 import { Answer, Page } from '../../parts/page.tsx'
 import { useSession } from '../../session.tsx'
 import { entryColumns } from './entry-columns.tsx'
+import { LowCredit } from './low-credit.tsx'
 import { Redeem } from './redeem.tsx'
 import { StatementList } from './statement-list.tsx'
 import { TopUp } from './top-up.tsx'
@@ -69,6 +70,7 @@ export function BillingPage() {
         </Answer>
         <Redeem onDone={reload} />
         {deployment.checkout ? <TopUp /> : null}
+        {deployment.mail ? <LowCredit /> : null}
       </div>
       <section class="stack" aria-labelledby="entries-title">
         <div class="card-head">

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { sendMail } from '@/console/sign-in/mail.ts'
+import { addressRefusal, sendMail } from '@/console/mail.ts'
 
 test('a mail is what its server is told, from whom the operator says, and in plain text', async () => {
   await using server = mailServer()
@@ -26,8 +26,30 @@ test.each([
   expect(server.recipients()).not.toContain(other)
 })
 
-/** Takes every mail and keeps what it is told. */
-function mailServer() {
+test.each([
+  ['RCPT', '550 no such person', 'for good'],
+  ['RCPT', '450 come again', 'for now'],
+  ['MAIL', '550 not from you', undefined],
+  ['DATA', '554 no', undefined],
+] as const)('%s that is answered with %s: the address is refused %s', async (command, answer, refused) => {
+  await using server = mailServer({ [command]: answer })
+  const mail = { to: 'ada@example.com', subject: 'Your account', text: 'Here' }
+  const error = await sendMail(server.entry, mail).catch((thrown: unknown) => thrown)
+  expect(error).toBeInstanceOf(Error)
+  expect(addressRefusal(error)).toBe(refused)
+})
+
+test('a server that is not there refuses no address', async () => {
+  const server = mailServer()
+  await server[Symbol.asyncDispose]()
+  const mail = { to: 'ada@example.com', subject: 'Your account', text: 'Here' }
+  const error = await sendMail(server.entry, mail).catch((thrown: unknown) => thrown)
+  expect(error).toBeInstanceOf(Error)
+  expect(addressRefusal(error)).toBeUndefined()
+})
+
+/** Takes every mail, but for commands that are answered otherwise, and keeps what it is told. */
+function mailServer(answers: Partial<Record<string, string>> = {}) {
   let said = ''
   let isText = false
   const listener = Bun.listen({
@@ -42,8 +64,9 @@ function mailServer() {
             isText = line !== '.\r\n'
             if (!isText) socket.write('250 taken\r\n')
           } else {
-            isText = line === 'DATA\r\n'
-            socket.write(isText ? '354 go on\r\n' : '250 fine\r\n')
+            const answer = answers[line.slice(0, 4)]
+            isText = line === 'DATA\r\n' && answer === undefined
+            socket.write(`${answer ?? (isText ? '354 go on' : '250 fine')}\r\n`)
           }
         }
       },

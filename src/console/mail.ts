@@ -34,3 +34,9 @@ export const sendMail: SendMail = async (server, { to, subject, text }) => {
     transport.close()
   }
 }
+
+/** Whether the server takes no mail for that address: `for good`, or `for now`. Undefined: what failed was something else. */
+export function addressRefusal(error: unknown): 'for good' | 'for now' | undefined {
+  if (!(error instanceof Error) || !('command' in error) || error.command !== 'RCPT TO') return undefined
+  return 'permanent' in error && error.permanent === true ? 'for good' : 'for now'
+}
