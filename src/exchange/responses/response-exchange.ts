@@ -66,11 +66,10 @@ function isWhole(body: RequestBody): boolean {
   return !carriesCompaction(json, texts) && !refersToItems(json, texts)
 }
 
-/** What a background response is made of. */
-interface RunningTurn {
+/** A turn, and the exchange that makes it. */
+interface OpenedTurn {
   turn: ResponseTurn
   record: ExchangeRecord
-  run: BackgroundRun
 }
 
 class ResponseState implements CallState {
@@ -80,9 +79,8 @@ class ResponseState implements CallState {
   readonly #memory: TurnMemory | undefined
   readonly #isStoreImplied: boolean
   #detach: (response: Response) => void = () => {}
-  #turn: ResponseTurn | undefined
-  /** Of a request with a turn. */
-  #record: ExchangeRecord | undefined
+  /** Undefined for a request that touches no kept state. */
+  #opened: OpenedTurn | undefined
   #asksForCompaction = false
   #run: BackgroundRun | undefined
 
@@ -96,7 +94,7 @@ class ResponseState implements CallState {
   }
 
   get chain(): ResponseChain | undefined {
-    return this.#turn && { id: this.#turn.id, previousId: this.#turn.previousId }
+    return this.#opened && { id: this.#opened.turn.id, previousId: this.#opened.turn.previousId }
   }
 
   get signal(): AbortSignal | undefined {
@@ -112,17 +110,20 @@ class ResponseState implements CallState {
   }
 
   async #open(body: RequestBody, record: ExchangeRecord, fields: StateFields): Promise<RequestBody> {
-    const opened = await openTurn(this.#gateway, record, { body, fields, memory: this.#memory })
-    this.#turn = opened.turn
-    this.#record = record
-    if (opened.turn.background) this.#run = this.#gateway.responses.begin(opened.turn.id)
-    return opened.body
+    const { turn, body: whole } = await openTurn(this.#gateway, record, {
+      body,
+      fields,
+      memory: this.#memory,
+    })
+    this.#opened = { turn, record }
+    if (turn.background) this.#run = this.#gateway.responses.begin(turn.id)
+    return whole
   }
 
   /** The money is there: a background response is stored, and its caller may leave. */
   async admitted(record: ExchangeRecord, { granted }: Reservation): Promise<void> {
-    const turn = this.#turn
-    if (turn === undefined || this.#run === undefined) return
+    if (this.#opened === undefined || this.#run === undefined) return
+    const { turn } = this.#opened
     await granted
     const { responses, clock } = this.#gateway
     const response = queuedResponse(turn)
@@ -140,12 +141,12 @@ class ResponseState implements CallState {
 
   /** What the caller gets of the exchange's answer; of a background one, who got theirs before, nobody waits for it. */
   async finish(answer: Response): Promise<Response> {
-    const [gateway, turn, record] = [this.#gateway, this.#turn, this.#record]
-    if (turn === undefined || record === undefined) return answer
+    if (this.#opened === undefined) return answer
+    const { turn } = this.#opened
     const response = this.#asksForCompaction
-      ? await inCompactionItem(answer, { gateway, record, turn })
+      ? await inCompactionItem(answer, { gateway: this.#gateway, ...this.#opened })
       : answer
-    if (this.#run !== undefined) return this.#finishRun(response, { turn, record, run: this.#run })
+    if (this.#run !== undefined) return this.#finishRun(response, this.#opened, this.#run)
     if (!response.ok) return response
     const sink: AnswerSink = { ended: (text, events) => this.#keep(turn, { response: text, events }) }
     const isStream = isEventStream(response.headers.get('content-type'))
@@ -172,7 +173,7 @@ class ResponseState implements CallState {
     }
   }
 
-  async #finishRun(response: Response, { turn, record, run }: RunningTurn): Promise<Response> {
+  async #finishRun(response: Response, { turn, record }: OpenedTurn, run: BackgroundRun): Promise<Response> {
     if (!response.ok) {
       const { code, message } = encodeFailure(asGatewayError(record.error), record.id)
       if (run.isStored) await run.fail(code, message)
