@@ -22,7 +22,7 @@ interface UpkeepOptions
 /** What a process does for the ledger whether or not anybody asks: each part on its own timer, one at a time. */
 export class Upkeep {
   readonly #options: UpkeepOptions
-  readonly #cancels: (() => void)[] = []
+  readonly #stops: (() => void)[] = []
   #beatAt: number
   readonly #silence: Silence
   #lastAudit: LastAudit | undefined
@@ -50,7 +50,7 @@ export class Upkeep {
         clock,
         onFailure: err => log.error({ err }, `the ledger's ${what} failed`),
       })
-    this.#cancels.push(
+    this.#stops.push(
       begin('heartbeat', timings.heartbeatMs, () => this.beat()),
       begin('maintenance', timings.maintenanceMs, () => this.maintain()),
       begin('audit', timings.auditMs, () => this.inspect()),
@@ -59,7 +59,7 @@ export class Upkeep {
 
   async stop(): Promise<void> {
     const { adoption, log } = this.#options
-    for (const cancel of this.#cancels) cancel()
+    for (const stop of this.#stops) stop()
     await adoption.stop().catch(err => log.warn({ err }, 'what dead processes left waits for the next one'))
   }
 

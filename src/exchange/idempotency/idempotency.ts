@@ -36,7 +36,7 @@ export class Idempotency {
   /** The latest of each key, of those that run here. */
   readonly #latest = new Map<string, IdempotentRun>()
   readonly #requests = new WeakMap<Request, IdempotentRun>()
-  readonly #cancels: (() => void)[]
+  readonly #stops: (() => void)[]
   readonly #silence: Silence
   #unanswered = 0
   #onQuiet: () => void = () => {}
@@ -49,7 +49,7 @@ export class Idempotency {
       clock,
       onFailure: (err: unknown) => log.warn({ err }, 'idempotent requests could not be looked after'),
     }
-    this.#cancels = [
+    this.#stops = [
       // Not one after the other: a renewal on a dead connection must not keep the next from being made.
       clock.every(RENEW_MS, () => void this.#renew()),
       regularly(SWEEP_MS, () => this.#giveBack(), told),
@@ -159,7 +159,7 @@ export class Idempotency {
   async close(): Promise<void> {
     for (const run of this.#runs.values()) if (run.isLingering) run.stop()
     await this.quiet()
-    for (const cancel of this.#cancels) cancel()
+    for (const stop of this.#stops) stop()
   }
 }
 

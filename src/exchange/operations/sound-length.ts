@@ -18,7 +18,7 @@ export interface SoundLength {
  * is read to its end. Never throws: what no parser here knows may still be known to the upstream.
  */
 export async function soundLength(file: FormFile): Promise<SoundLength> {
-  const seconds = (await readLength(file, false)) ?? (await readLength(file, true))
+  const seconds = (await readLength(file, 'head')) ?? (await readLength(file, 'all'))
   if (seconds === undefined) {
     return { seconds: Math.ceil(file.size / USUAL_BYTES), atMost: Math.ceil(file.size / SLOWEST_BYTES) }
   }
@@ -26,7 +26,8 @@ export async function soundLength(file: FormFile): Promise<SoundLength> {
   return { seconds: whole, atMost: whole }
 }
 
-async function readLength(file: FormFile, duration: boolean): Promise<number | undefined> {
+/** @param part how much of the file is read to know */
+async function readLength(file: FormFile, part: 'head' | 'all'): Promise<number | undefined> {
   // Few gateways are sent any sound, and each start would pay for it.
   const { parseStream } = await import('music-metadata')
   const bytes = Readable.from(file.read(), { objectMode: false })
@@ -34,10 +35,10 @@ async function readLength(file: FormFile, duration: boolean): Promise<number | u
     const { format } = await parseStream(
       bytes,
       { mimeType: file.mediaType, path: file.filename, size: file.size },
-      { duration, skipCovers: true },
+      { duration: part === 'all', skipCovers: true },
     )
-    const { duration: seconds = 0, bitrate = 0 } = format
-    if (seconds > 0 && Number.isFinite(seconds)) return seconds
+    const { duration = 0, bitrate = 0 } = format
+    if (duration > 0 && Number.isFinite(duration)) return duration
     // Some files say that they end before they begin, or at once: a recorder that streams does not know the length yet.
     return bitrate > 0 ? (file.size * 8) / bitrate : undefined
   } catch {

@@ -201,16 +201,12 @@ function readText(text: string, depth: number): RawFault {
   return trimmed === '' ? {} : { text }
 }
 
+/** Where vendors have the words of a complaint. */
+const MESSAGE_NAMES = ['message', 'msg', 'detail', 'status_msg', 'error_msg', 'errorMessage', 'Message']
+
 function readFields(body: JsonObject, depth: number): RawFault {
-  const said =
-    body['message'] ??
-    body['msg'] ??
-    body['detail'] ??
-    body['status_msg'] ??
-    body['error_msg'] ??
-    body['errorMessage'] ??
-    body['Message']
-  const message: RawFault = said === undefined || said === null ? {} : readFault(said, depth + 1)
+  const said = MESSAGE_NAMES.map(name => body[name] ?? undefined).find(value => value !== undefined)
+  const message: RawFault = said === undefined ? {} : readFault(said, depth + 1)
   // OpenRouter says "Provider returned error" and keeps the provider's own answer in metadata.raw.
   const raw = asObject(body['metadata'])?.['raw']
   const origin: RawFault = raw === undefined ? {} : readFault(raw, depth + 1)

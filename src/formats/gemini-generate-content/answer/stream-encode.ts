@@ -191,10 +191,9 @@ class ChunkEncoder implements StreamEncoder {
     const open = this.#blocks.get(block)
     if (open === undefined || open.type === 'call') return undefined
     const thought = open.type === 'reasoning'
-    const { held, index, pending } = open.of
-    if (typeof held !== 'object' || held.thought !== thought || held.signature !== undefined) return undefined
-    if (held.isOver) return undefined
-    if (!held.text.isWellFormed() || (!thought && pending !== undefined)) return undefined
+    const { index, pending } = open.of
+    const held = growing(open.of, thought)
+    if (held?.text.isWellFormed() !== true || (!thought && pending !== undefined)) return undefined
     return {
       before: `data: {"candidates":[{"content":{"parts":[{"text":"`,
       numbered: undefined,
@@ -258,14 +257,12 @@ class ChunkEncoder implements StreamEncoder {
   /** Writes all of the text but its last character, which waits. */
   #write(of: CandidateState, text: string, thought: boolean, emit: EmitText): void {
     if (text === '') return
-    const { held } = of
-    const grows =
-      typeof held === 'object' && held.thought === thought && held.signature === undefined && !held.isOver
-    if (!grows) this.#flush(of, emit)
-    const whole = grows ? held.text + text : text
+    const held = growing(of, thought)
+    if (held === undefined) this.#flush(of, emit)
+    const whole = held === undefined ? text : held.text + text
     const cut = whole.length - lastCharacterLength(whole)
     of.saidAnything = true
-    if (grows) held.text = cut === 0 ? whole : whole.slice(cut)
+    if (held !== undefined) held.text = cut === 0 ? whole : whole.slice(cut)
     else of.held = { text: whole.slice(cut), thought, signature: undefined, isOver: false }
     if (cut > 0) this.#writeText(of, whole.slice(0, cut), thought, emit)
   }
@@ -402,6 +399,13 @@ class ChunkEncoder implements StreamEncoder {
     if (held.length > 0) this.#emitReply({ candidates: held, usageMetadata: this.#usageMetadata() }, emit)
     emit(encodeErrorEvent(error, this.#context.requestId))
   }
+}
+
+/** The text that more of the same kind is added to; undefined: what is held is another part. */
+function growing({ held }: CandidateState, thought: boolean): HeldText | undefined {
+  const grows =
+    typeof held === 'object' && held.thought === thought && held.signature === undefined && !held.isOver
+  return grows ? held : undefined
 }
 
 /** A held part as content; parsed so that JSON.stringify writes it, with every digit of its numbers. */
