@@ -38,7 +38,7 @@ export function writeImages(
   const way = imageWayOf(route)
   const losses = (lost: LostFact[]) => [...request.unread, ...lost.map(fact => words[fact])].sort()
   if (way === 'gemini') {
-    const { before, after, lost } = gemini.encodeGenerateRequest(request, words.count)
+    const { before, after, lost } = gemini.encodeGenerateRequest(request, route.channel, words.count)
     return {
       call: { kind: 'generate', model, stream: false },
       body: bodyOf([Buffer.from(before), ...inputs.flatMap(inline), Buffer.from(after)]),

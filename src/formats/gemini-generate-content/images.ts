@@ -1,3 +1,4 @@
+import type { Target } from '@/formats/codec.ts'
 import { invalidRequest, unsupported } from '@/formats/invalid.ts'
 import { nearestRatio } from '@/formats/media/aspect-ratio.ts'
 import type { ImageAnswer, ImageRequest, LostFact, MadeImage } from '@/generation/image.ts'
@@ -12,6 +13,7 @@ import {
 } from '@/json/json.ts'
 import { decodeFinishReason } from './answer/finish.ts'
 import { readUsage } from './answer/usage.ts'
+import { unstored } from './models.ts'
 import { callerPath, camelKeys, parametersOf, unknownKeys } from './request/keys.ts'
 
 /**
@@ -144,6 +146,7 @@ export function encodePredictions({ images }: ImageAnswer): JsonObject {
  */
 export function encodeGenerateRequest(
   request: ImageRequest,
+  target: Pick<Target, 'vendor'>,
   countName: string,
 ): {
   before: string
@@ -153,10 +156,10 @@ export function encodeGenerateRequest(
   if ((request.count ?? 1) > 1) throw unsupported(countName, 'cannot be above 1 for this model')
   const { ratio, isSame } = ratioOf(request, GEMINI_RATIOS)
   const imageConfig = ratio === undefined ? undefined : { aspectRatio: ratio }
-  const config = { responseModalities: ['IMAGE'], imageConfig }
+  const rest = { generationConfig: { responseModalities: ['IMAGE'], imageConfig }, ...unstored(target) }
   return {
     before: `{"contents":[{"role":"user","parts":[${JSON.stringify({ text: request.prompt })}`,
-    after: `]}],"generationConfig":${JSON.stringify(config)}}`,
+    after: `]}],${JSON.stringify(rest).slice(1)}`,
     lost: lostFacts(isSame, request.mediaType === undefined),
   }
 }

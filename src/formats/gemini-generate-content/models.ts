@@ -109,7 +109,10 @@ const MODELS: readonly (readonly [RegExp, ModelTraits])[] = [
   [/gemini-[12](?:\.|-|$)/, OLDER],
   [/gemini-.*(?:tts|audio|live)/, { ...GEMINI_3, thinking: NO_THINKING, candidates: ONE }],
   [/gemini-3-pro-image/, { ...IMAGES_3, thinking: NO_THINKING }],
-  [/gemini-.*image/, { ...IMAGES_3, thinking: { type: 'level', levels: ['MINIMAL', 'HIGH'] } }],
+  [
+    /gemini-.*(?:image|nano-banana)/,
+    { ...IMAGES_3, thinking: { type: 'level', levels: ['MINIMAL', 'HIGH'] } },
+  ],
   [/gemini-3-pro/, { ...GEMINI_3, thinking: { type: 'level', levels: ['LOW', 'HIGH'] } }],
   [
     /gemini-4-(?:hydrogen|neon)/,
@@ -125,20 +128,28 @@ const MODELS: readonly (readonly [RegExp, ModelTraits])[] = [
 /** What is known of a model, `models/` and `tunedModels/` in front of its name or not. */
 export const modelTraits = remembered(traitsOf)
 
-const GEMINI_API = 'generativelanguage.googleapis.com'
+/** Whether an upstream is Google's Gemini API, and not Vertex or somebody else's server. */
+function isGeminiApi({ vendor }: Pick<Target, 'vendor'>): boolean {
+  return vendor === 'generativelanguage.googleapis.com'
+}
 
 /** Fields that Google's Gemini API answers with a 400 for a model; Vertex, and whoever else serves it, may take them. */
-export function refusedFields({
-  model,
-  vendor,
-}: Pick<Target, 'model' | 'vendor'>): readonly RefusableField[] {
-  return vendor === GEMINI_API ? modelTraits(model).refuses : []
+export function refusedFields(target: Pick<Target, 'model' | 'vendor'>): readonly RefusableField[] {
+  return isGeminiApi(target) ? modelTraits(target.model).refuses : []
+}
+
+/**
+ * What keeps the Gemini API from keeping a request, as its projects since 26 October 2026 do unasked; Vertex does not know
+ * the word. https://ai.google.dev/gemini-api/docs/logs-datasets
+ */
+export function unstored(target: Pick<Target, 'vendor'>): { store?: false } {
+  return isGeminiApi(target) ? { store: false } : {}
 }
 
 /** The most answers to a request. Of Gemini 3 Google's Gemini API gives one, and Vertex several: https://github.com/googleapis/python-genai/issues/1723 */
-export function maxCandidates({ model, vendor }: Pick<Target, 'model' | 'vendor'>): number {
-  const { geminiApi, elsewhere } = modelTraits(model).candidates
-  return vendor === GEMINI_API ? geminiApi : elsewhere
+export function maxCandidates(target: Pick<Target, 'model' | 'vendor'>): number {
+  const { geminiApi, elsewhere } = modelTraits(target.model).candidates
+  return isGeminiApi(target) ? geminiApi : elsewhere
 }
 
 function traitsOf(model: string): ModelTraits {

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 import { assistant, call, functionTool, hostedTool, result, user } from '#tests/formats/parts.ts'
+import { modelTraits } from '@/formats/gemini-generate-content/models.ts'
 import {
   type MediaPart,
   mediaPart,
@@ -435,6 +436,22 @@ describe('configuration', () => {
       expect(body['generationConfig']).toEqual(Object.fromEntries(left))
     },
   )
+
+  test.each([undefined, false, true])(
+    'the Gemini API, whose projects keep what is asked unless it says otherwise, is told to keep nothing (store: %p)',
+    store => {
+      const encodeAt = (vendor: string) =>
+        codec.encodeRequest(generationRequest({ store }), { ...target(G3), vendor })
+      const losses = store === true ? [{ field: 'store', name: undefined }] : []
+      expect(encodeAt('generativelanguage.googleapis.com')).toMatchObject({ body: { store: false }, losses })
+      expect(encodeAt('aiplatform.googleapis.com').body).not.toHaveProperty('store')
+      expect(encodeAt('aiplatform.googleapis.com').losses).toEqual(losses)
+    },
+  )
+
+  test('images are made by Nano Banana as by the others of Gemini 3: one an answer, signed when they come back', () => {
+    expect(modelTraits('gemini-nano-banana-2.1')).toEqual(modelTraits('gemini-3.1-flash-image'))
+  })
 
   test('penalties of 0 are no loss', () => {
     const request = generationRequest({ presencePenalty: 0, frequencyPenalty: 0 })

@@ -5,6 +5,7 @@ import {
   maxCandidates,
   modelTraits,
   refusedFields,
+  unstored,
 } from '@/formats/gemini-generate-content/models.ts'
 import { FORMAT } from '@/formats/gemini-generate-content/wire.ts'
 import { Losses, loseUnsupported, type RareField } from '@/formats/losses.ts'
@@ -35,6 +36,7 @@ export function encodeRequest(request: GenerationRequest, target: Target): Encod
     toolConfig,
     generationConfig: Object.keys(config).length === 0 ? undefined : config,
     serviceTier: encodeServiceTier(request.serviceTier, losses),
+    ...unstored(target),
   })
   return {
     body: withExtensions(body, request.extensions),
