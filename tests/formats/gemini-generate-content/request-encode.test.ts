@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 import { assistant, call, functionTool, hostedTool, result, user } from '#tests/formats/parts.ts'
 import { modelTraits } from '@/formats/gemini-generate-content/models.ts'
+import type { Loss } from '@/generation/loss.ts'
 import {
   type MediaPart,
   mediaPart,
@@ -442,7 +443,7 @@ describe('configuration', () => {
     store => {
       const encodeAt = (vendor: string) =>
         codec.encodeRequest(generationRequest({ store }), { ...target(G3), vendor })
-      const losses = store === true ? [{ field: 'store', name: undefined }] : []
+      const losses: Loss[] = store === true ? [{ field: 'store', name: undefined }] : []
       expect(encodeAt('generativelanguage.googleapis.com')).toMatchObject({ body: { store: false }, losses })
       expect(encodeAt('aiplatform.googleapis.com').body).not.toHaveProperty('store')
       expect(encodeAt('aiplatform.googleapis.com').losses).toEqual(losses)
