@@ -257,10 +257,18 @@ export class Bill {
     if (!this.#isEntrusted) await this.#options.ledger.release(this.#options.exchange)
   }
 
-  /** A job answers for the hold from now on. */
-  entrusted(): void {
+  /**
+   * Hands the hold to a job, which answers for it from now on. Where that fails it may have been done all the same, so nothing
+   * is given back: a hold that nobody answers for is freed by the ledger.
+   * @param hand does it, of a hold of so much
+   */
+  async entrust(hand: (heldNano: bigint) => Promise<void>): Promise<void> {
     this.#isEntrusted = true
-    this.#options.ledger.entrusted(this.#options.exchange.id)
+    try {
+      await hand(this.firstNano)
+    } finally {
+      this.#options.ledger.entrusted(this.#options.exchange.id)
+    }
   }
 
   #denied(reason: DenialReason, affordable: number | undefined, result: HoldResult): GatewayError {

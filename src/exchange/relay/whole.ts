@@ -57,10 +57,7 @@ export async function relayWhole<P extends Prepared>(
   record.losses = withAnswerLosses(record.losses, answer.losses)
   charge(record, answer.used, reservation.bill)
   await reservation.granted
-  if (answer.entrust !== undefined) {
-    await answer.entrust(reservation.bill.firstNano)
-    reservation.bill.entrusted()
-  }
+  if (answer.entrust !== undefined) await reservation.bill.entrust(answer.entrust)
   onEnd()
   return new Response(answer.body, { headers: wholeHeaders(record, clock.now(), answer.contentType) })
 }

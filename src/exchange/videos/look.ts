@@ -179,6 +179,22 @@ async function completeResult(
   }
 }
 
+/** Of so many at once. */
+const LATE_RESULTS = 100
+
+/**
+ * Completes results of orders that were stored after their films were charged, as those that a killed process has left in its
+ * notes until its machine is back. What is charged is not charged again.
+ */
+export async function completeLateResults(gateway: VideoGateway): Promise<void> {
+  const { videos, log } = gateway
+  for (const job of await videos.unbilled(LATE_RESULTS)) {
+    await charge(gateway, job).catch(err =>
+      log.warn({ job: job.id, err }, 'the order of a video has no cost'),
+    )
+  }
+}
+
 /** Has the maker delete a video whose owner did; where that is impossible, or fails, it goes when its time is up. */
 export async function forget(gateway: VideoGateway, job: VideoJob): Promise<void> {
   if (dialectOf(job.channelFormat) !== 'openai') return

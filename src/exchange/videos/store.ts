@@ -248,6 +248,16 @@ export function videoStore({ orm }: Pick<Database, 'orm'>, box: SecretBox) {
         .returning({ id: exchange.id })
       return rows.length > 0
     },
+    /** Jobs that were charged, and whose results do not say so; at most so many. */
+    async unbilled(limit: number): Promise<VideoJob[]> {
+      const rows = await orm
+        .select(getTableColumns(videoJob))
+        .from(videoJob)
+        .innerJoin(exchange, eq(exchange.id, videoJob.id))
+        .where(and(eq(videoJob.money, 'charged'), isNull(exchange.costNano)))
+        .limit(limit)
+      return rows.map(toJob)
+    },
     /** Deletes jobs that ended long ago; the result is how many. Their money stays in the ledger. */
     sweep(): Promise<number> {
       const old = orm

@@ -1,11 +1,11 @@
 import type { Clock } from '@/clock/clock.ts'
-import { lookAt } from './look.ts'
+import { completeLateResults, lookAt } from './look.ts'
 import type { VideoGateway } from './store.ts'
 
 /** How often a process asks which jobs are due. */
 const TICK_MS = 1000
 
-/** How often jobs that ended long ago are deleted. */
+/** How often jobs that ended long ago are deleted, and results completed that came late. */
 const SWEEP_MS = 60 * 60 * 1000
 
 /** Jobs that a process looks at together. */
@@ -29,7 +29,9 @@ export class VideoWatch {
         })
       }),
       clock.every(SWEEP_MS, () => {
-        gateway.videos.sweep().catch(error => gateway.log.warn({ err: error }, 'videos could not be swept'))
+        Promise.all([gateway.videos.sweep(), completeLateResults(gateway)]).catch(error =>
+          gateway.log.warn({ err: error }, 'videos could not be swept'),
+        )
       }),
     ]
   }

@@ -294,10 +294,21 @@ test.each([
 })
 
 test('a hold that a job answers for is no longer of this process, and is not given back with its request', async () => {
-  const job = await openBill()
-  job.bill.entrusted()
-  await job.bill.release()
-  expect([job.entrusted, job.freed]).toEqual([['x'], []])
+  for (const fails of [false, true]) {
+    const job = await openBill()
+    const handed: bigint[] = []
+    const hand = async (heldNano: bigint) => {
+      handed.push(heldNano)
+      expect(job.entrusted).toEqual([])
+      if (fails) throw new Error('nobody knows whether it was done')
+    }
+    const isHanded = await job.bill.entrust(hand).then(
+      () => true,
+      () => false,
+    )
+    await job.bill.release()
+    expect([isHanded, handed, job.entrusted, job.freed]).toEqual([!fails, [2048n], ['x'], []])
+  }
   const plain = await openBill()
   await plain.bill.release()
   expect([plain.entrusted, plain.freed]).toEqual([[], ['x']])

@@ -6,6 +6,7 @@ import { least } from '#tests/support/least.ts'
 import { endlessBody, until } from '#tests/support/upstreams/upstream.ts'
 import { videoMaker } from '#tests/support/upstreams/video-maker.ts'
 import { readError } from '#tests/surfaces/calls.ts'
+import { completeLateResults } from '@/exchange/videos/look.ts'
 import type { JsonObject, JsonValue } from '@/json/json.ts'
 import { audit } from '@/ledger/audit.ts'
 
@@ -309,6 +310,47 @@ describe('money', () => {
     await gateway.database
       .sql`update video_job set leased_until = null, created_at = now() - interval '3 seconds' where id = ${uuidOf(id)}`
     await gateway.server.flush()
+    expect(await audited()).toBe(true)
+  })
+
+  test('stays set aside where nobody knows whether its job was stored, and it was', async () => {
+    const before = await balance()
+    const { videos } = gateway.server.gateway
+    const { add } = videos
+    videos.add = async (...job) => {
+      await add(...job)
+      throw new Error('the answer of the database is lost')
+    }
+    const failed = await send('POST', '/v1/videos', { model: 'sora', prompt: 'a cat' })
+    videos.add = add
+    expect(failed.status).toBe(500)
+    await gateway.server.flush()
+    expect(await balance()).toEqual({ ...before, pending: before.pending + 410_000_000n })
+    const { data: jobs }: Body = await (await send('GET', '/v1/videos?limit=1')).json()
+    const { id } = jobs[0]
+    maker.state = 'completed'
+    expect((await show(id)).status).toBe('completed')
+    expect(await balance()).toEqual({ ...before, balance: before.balance - 410_000_000n })
+    expect(await audited()).toBe(true)
+  })
+
+  test('is told by the result of an order that was stored after its film was charged', async () => {
+    const { id } = await order('sora')
+    await gateway.server.flush()
+    const { sql } = gateway.database
+    const elsewhere = Bun.randomUUIDv7()
+    await sql`update exchange set id = ${elsewhere} where id = ${uuidOf(id)}`
+    maker.state = 'completed'
+    await show(id)
+    await sql`update exchange set id = ${uuidOf(id)} where id = ${elsewhere}`
+    await completeLateResults(gateway.server.gateway)
+    const [result] = await sql`select cost_nano, extras, cost_pico from exchange where id = ${uuidOf(id)}`
+    expect(result).toEqual({
+      cost_nano: 410_000_000n,
+      extras: { videoSeconds: 4 },
+      cost_pico: '410000000000',
+    })
+    expect(await sql`select from entry where id = ${uuidOf(id)}`).toHaveLength(1)
     expect(await audited()).toBe(true)
   })
 
