@@ -44,7 +44,7 @@ export class ExchangeWriter {
     this.#notes = notes
   }
 
-  /** Notes a result; what this returns has it stored. */
+  /** Notes a result at once, so that it outlives this process; what this returns has it stored, behind. */
   take(record: ExchangeRecord, totalMs: number): () => void {
     const noted = { id: record.id, text: storable(JSON.stringify(columnsOf(record, totalMs))) }
     this.#notes?.add(noted)

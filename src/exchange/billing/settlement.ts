@@ -1,5 +1,6 @@
 import type { Clock } from '@/clock/clock.ts'
 import type { EndState } from '@/db/schema.ts'
+import type { ExchangeWriter } from '@/exchange/exchange-store.ts'
 import type { ExchangeRecord } from '@/exchange/record.ts'
 import { inputTokens, outputTokens, type Usage } from '@/generation/usage.ts'
 import { formatMoney } from '@/pricing/money.ts'
@@ -8,12 +9,6 @@ import type { Metrics } from '@/telemetry/metrics.ts'
 import { scrubName } from '@/telemetry/scrub.ts'
 import type { ExchangeSpan, Spans } from '@/telemetry/spans.ts'
 
-/** Keeps the results of exchanges (exchange-store.ts). Returns at once; writing happens behind. */
-interface ExchangeStore {
-  /** Notes a result, so that it outlives this process; what this returns has it stored. */
-  take(record: ExchangeRecord, totalMs: number): () => void
-}
-
 /** Where the end of an exchange is told; a Gateway is one. */
 export interface SettlementDependencies {
   clock: Clock
@@ -21,7 +16,8 @@ export interface SettlementDependencies {
   metrics: Metrics
   /** Undefined: nobody collects spans. */
   spans: Spans | undefined
-  store: ExchangeStore
+  /** Keeps the results of exchanges. */
+  store: Pick<ExchangeWriter, 'take'>
   /** Results that wait for the answer to their charge. */
   settling: Set<Promise<void>>
 }
