@@ -72,6 +72,13 @@ export function readStateFields(json: JsonObject, isStoreImplied: boolean): Stat
   if (background && store === false) {
     throw unsupported('background', 'cannot go with store: false, since its answer is fetched later')
   }
+  const { completion_window: window } = asObject(json['background_options']) ?? {}
+  if (background && (window ?? 'soonest') !== 'soonest') {
+    throw unsupported(
+      'background_options.completion_window',
+      "can be 'soonest' only: the discount for an answer that comes later is not given here",
+    )
+  }
   const isImplied = store === undefined && isStoreImplied
   const keeps = store === true || background || (isImplied && 'implied')
   if (previousId === undefined && !keeps) return undefined
@@ -258,6 +265,7 @@ function withoutState(
   const edits: JsonEdit[] = [
     { path: ['previous_response_id'], remove: true },
     { path: ['background'], remove: true },
+    { path: ['background_options'], remove: true },
     purpose === 'compact' ? { path: ['store'], remove: true } : { path: ['store'], value: false },
   ]
   if (turn.background) edits.push({ path: ['stream'], value: true })

@@ -279,6 +279,14 @@ describe('what an upstream of the same format is told', () => {
     },
   )
 
+  test('is not how a background answer is to be scheduled, since it is no background answer there', async () => {
+    const later = { background_options: { completion_window: 'soonest', continuation_id: 'mine' } }
+    const asked = { model: 'responses/echo', input: 'hi', background: true, stream: true, ...later } as const
+    finalOf(await collect(await openai.responses.create(asked)))
+    expect(lastBody()).not.toHaveProperty('background')
+    expect(lastBody()).not.toHaveProperty('background_options')
+  })
+
   test('is not what leads nowhere: references to reasoning, and reasoning that only it could have kept', async () => {
     const input = [
       { type: 'message', role: 'user', content: 'one' },
@@ -583,6 +591,12 @@ describe('refuses', () => {
       { background: true, store: false },
       'unsupported_parameter',
       'background',
+    ],
+    [
+      'a background answer that is to cost less since it may come later',
+      { background: true, background_options: { completion_window: '2h' } },
+      'unsupported_parameter',
+      'background_options.completion_window',
     ],
     ['conversations', { conversation: 'conv_1' }, 'unsupported_parameter', 'conversation'],
     [
