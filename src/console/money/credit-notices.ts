@@ -16,7 +16,7 @@ export async function readCreditNotice(rows: Rows, accountId: number): Promise<b
   return row?.belowNano
 }
 
-/** From now on below this; undefined: no mail any more. Whose balance is below it already gets one. */
+/** From now on below this; undefined: no mail any more. Whose balance is below it already gets one, unless it was told before. */
 export async function setCreditNotice(
   rows: Rows,
   accountId: number,
@@ -26,11 +26,10 @@ export async function setCreditNotice(
     await rows.delete(creditNotice).where(eq(creditNotice.accountId, accountId))
     return
   }
-  const told = { belowNano, toldAt: null }
   await rows
     .insert(creditNotice)
-    .values({ accountId, ...told })
-    .onConflictDoUpdate({ target: creditNotice.accountId, set: told })
+    .values({ accountId, belowNano })
+    .onConflictDoUpdate({ target: creditNotice.accountId, set: { belowNano } })
 }
 
 /** What the mails need of the console. */

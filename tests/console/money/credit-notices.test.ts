@@ -75,10 +75,15 @@ test('the mail says what is left, below what, and where credit is added', async 
   expect(mails[0]?.text).toContain(`\n${site.console.publicUrl()}/billing\n`)
 })
 
-test('whoever names an amount that the balance is below already is told', async () => {
+test('whoever names an amount that the balance is below already is told, and not again for another such amount', async () => {
   const ada = await holder('5')
   expect(await tell()).toEqual([ada.email])
-  await site.call(ada, 'PUT /api/billing/notice', { body: { below: '4' } })
+  const name = (below: string) => site.call(ada, 'PUT /api/billing/notice', { body: { below } })
+  await name('4')
+  expect(await tell()).toEqual([])
+  await name('0.6')
+  expect(await tell(), 'the balance is above it').toEqual([])
+  await move(ada, '-0.5')
   expect(await tell()).toEqual([ada.email])
 })
 
