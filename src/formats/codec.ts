@@ -134,6 +134,9 @@ export interface PassthroughCodec {
    */
   edits(body: PassedBody, passage: Passage): JsonEdit[]
 
+  /** Whether a body may be handed on at all. One that the vendor refuses for its form alone is written anew. */
+  takes(body: JsonObject): boolean
+
   /** What signs or encrypts the reasoning of a conversation, in its order; none where the format has no place for it. */
   signatures(body: PassedBody): string[]
 

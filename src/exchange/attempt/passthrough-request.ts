@@ -10,7 +10,8 @@ export function isPassthrough(prompt: Prompt, { channel }: Route): boolean {
   const isAlike =
     channel.format === prompt.format && !channel.functionToolsOnly && channel.thinkTags === undefined
   const passes = isAlike && prompt.purpose !== 'summary'
-  return passes && !carriesWrappedSignature(prompt.body.bytes, prompt.body.outline)
+  if (!passes || carriesWrappedSignature(prompt.body.bytes, prompt.body.outline)) return false
+  return CODECS[prompt.format].passthrough.takes(outlineOf(prompt.body))
 }
 
 /** What is sent to an upstream. */

@@ -7,6 +7,7 @@ import { VERSION } from './wire.ts'
 /** See PassthroughCodec. */
 export const passthrough: PassthroughCodec = {
   edits,
+  takes: () => true,
   signatures,
   headers: ['anthropic-version', 'anthropic-beta'],
   usualHeaders: VERSION,

@@ -8,6 +8,7 @@ import { SIGNATURE_BYPASS } from './signature-bypass.ts'
 /** See PassthroughCodec. */
 export const passthrough: PassthroughCodec = {
   edits,
+  takes: ({ contents }) => isAnswered(asArray(contents).map(readContent)),
   signatures,
   headers: [],
   usualHeaders: Object.freeze({}),
@@ -70,6 +71,19 @@ function signingEdits(json: JsonObject, isUnsigned: boolean): JsonEdit[] {
     }
   }
   return found
+}
+
+/**
+ * Whether each content has as many results as the one before it has calls, without which Google refuses a conversation.
+ * Clients answer parallel calls in a content each, or leave out those that were cancelled.
+ */
+function isAnswered(contents: readonly Content[]): boolean {
+  let calls = 0
+  for (const { isModel, parts } of contents) {
+    if (parts.filter(isResult).length !== calls) return false
+    calls = isModel ? parts.filter(isCall).length : 0
+  }
+  return true
 }
 
 interface Content {

@@ -10,6 +10,7 @@ import { type VendorTraits, vendorTraits } from './vendors.ts'
 /** See PassthroughCodec. */
 export const passthrough: PassthroughCodec = {
   edits,
+  takes: () => true,
   signatures,
   headers: ['openai-beta'],
   usualHeaders: Object.freeze({}),

@@ -130,6 +130,44 @@ test('a request that is written anew in its own format keeps the headers of its 
   expect(sentTo({}, prompt).preparation.headers['anthropic-beta']).toBeUndefined()
 })
 
+describe('a Gemini conversation over Gemini', () => {
+  const call = (name: string) => ({ functionCall: { name, args: {} } })
+  const result = (name: string) => ({ functionResponse: { name, response: { said: name } } })
+  const user = (...parts: JsonObject[]) => ({ role: 'user', parts })
+  const ASKS = [user({ text: 'q' }), { role: 'model', parts: [call('f'), call('g')] }]
+  const sent = (...answers: JsonObject[]) => {
+    const prompt = promptOf('gemini', { contents: [...ASKS, ...answers] })
+    const { preparation, json } = sentTo({ format: 'gemini-generate-content' }, prompt)
+    const said = json.contents[2].parts.map((part: JsonObject) => part['functionResponse'] ?? part['text'])
+    return { isConverted: preparation.conversion !== undefined, contents: json.contents.length, said }
+  }
+  const NO_RESULT = { result: 'No result was recorded for this call.' }
+
+  test('is handed on where each call has its result in the content behind it', () => {
+    const said = [result('f').functionResponse, result('g').functionResponse]
+    expect(sent(user(result('f'), result('g')))).toEqual({ isConverted: false, contents: 3, said })
+    const late = promptOf('gemini', { contents: ASKS })
+    expect(sentTo({ format: 'gemini-generate-content' }, late).preparation.conversion).toBeUndefined()
+  })
+
+  test.each<[string, JsonObject[], unknown[]]>([
+    ['a content each', [user(result('f')), user(result('g'))], [{ said: 'f' }, { said: 'g' }]],
+    [
+      'them behind a text of its own',
+      [user({ text: 't' }), user(result('f'), result('g'))],
+      [{ said: 'f' }, { said: 'g' }],
+    ],
+    ['fewer of them', [user(result('f'))], [{ said: 'f' }, NO_RESULT]],
+  ])(
+    'has as many results as calls in one content, as Google demands, where its caller says %s',
+    (_, answers, responses) => {
+      const { isConverted, contents, said } = sent(...answers)
+      expect({ isConverted, contents }).toEqual({ isConverted: true, contents: 3 })
+      expect(said.slice(0, 2).map((part: JsonObject) => part['response'])).toEqual(responses)
+    },
+  )
+})
+
 test('half a surrogate pair of the caller is not sent on by a conversion', () => {
   const prompt = promptOf('messages', { ...ASKED, messages: [{ role: 'user', content: 'a\ud800b' }] })
   const { body } = sentTo({}, prompt).preparation
