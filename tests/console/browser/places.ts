@@ -20,6 +20,7 @@ export const HOLDER_PLACES: readonly Place[] = [
   { name: 'overview', path: '/', heading: 'Overview' },
   { name: 'keys', path: '/keys', heading: 'Keys' },
   { name: 'key-create', path: '/keys?new=yes', heading: 'Create a key', isDialog: true },
+  { name: 'key-use', path: '/keys?use=yes', heading: 'Use a key', isDialog: true },
   { name: 'requests', path: '/requests', heading: 'Requests' },
   { name: 'billing', path: '/billing', heading: 'Billing' },
   { name: 'playground', path: '/playground', heading: 'Playground' },

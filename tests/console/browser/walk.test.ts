@@ -124,6 +124,19 @@ describe.skipIf(!HAS_BROWSER)('from the printed link to a paid answer, in a brow
     requestId = answer.id
   })
 
+  step('how a key is used is to be found later as well, for each client with its address', async () => {
+    const { page } = customer
+    await page.goto('/keys')
+    await page.getByRole('button', { name: 'Use a key' }).click()
+    const dialog = page.getByRole('dialog', { name: 'Use a key' })
+    await dialog.getByRole('tab', { name: 'Anthropic SDK' }).click()
+    const snippet = (await dialog.locator('pre').textContent()) ?? ''
+    expect(snippet).toContain(`base_url="${stage.server.apiUrl}", api_key="YOUR_KEY"`)
+    expect(snippet).toContain('model="acme/echo"')
+    await page.keyboard.press('Escape')
+    await dialog.waitFor({ state: 'detached' })
+  })
+
   step('its receipt says what it cost, by the price that was set', async () => {
     await customer.page.goto(`/requests?receipt=${requestId}`)
     const receipt = customer.page.getByRole('dialog', { name: 'Receipt' })
@@ -396,11 +409,34 @@ describe.skipIf(!HAS_BROWSER)('from the printed link to a paid answer, in a brow
     await owner.page.goto(account)
   })
 
+  step('to what a key is narrowed can be read by whose it is and by an administrator', async () => {
+    const { page } = customer
+    await page.goto('/keys?new=yes')
+    const dialog = page.getByRole('dialog', { name: 'Create a key' })
+    await dialog.getByLabel('Name', { exact: true }).fill('narrow')
+    await dialog.getByText('Narrow what it may do').click()
+    await dialog.getByLabel('Allowed addresses').fill('127.0.0.1, 2001:db8::/32')
+    await dialog.getByLabel('Requests at once').fill('1')
+    await dialog.getByRole('button', { name: 'Create key' }).click()
+    await page.getByRole('button', { name: 'I have copied it' }).click()
+    await owner.page.reload()
+    for (const reader of [page, owner.page]) {
+      const row = reader.getByRole('row').filter({ hasText: 'narrow' })
+      await row.getByText('All models, 2 addresses, limits').click()
+      await row.getByText('From 127.0.0.1, 2001:db8::/32', { exact: true }).waitFor()
+      await row.getByText('1 request at once; else the defaults', { exact: true }).waitFor()
+    }
+    await page.getByRole('button', { name: 'Revoke narrow' }).click()
+    await page.getByRole('button', { name: 'Revoke key' }).click()
+    await page.getByRole('row').filter({ hasText: 'narrow' }).getByText('Revoked').waitFor()
+  })
+
   step('a revoked key stops', async () => {
     await customer.page.goto('/keys')
     await customer.page.getByRole('button', { name: 'Revoke laptop' }).click()
     await customer.page.getByRole('button', { name: 'Revoke key' }).click()
-    await customer.page.getByRole('cell').getByText('Revoked').waitFor()
+    const row = customer.page.getByRole('row').filter({ hasText: 'laptop' })
+    await row.getByText('Revoked').waitFor()
     await becomes(() => stage.ask(key, 'acme/echo'), 401)
   })
 

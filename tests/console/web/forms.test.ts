@@ -72,7 +72,7 @@ describe('limits', () => {
       '1,000 requests a minute; else the defaults',
     )
     expect(limitsInWords({ requests_per_minute: 1, tokens_per_minute: 2000, concurrent_requests: 3 })).toBe(
-      '1 requests a minute, 2,000 tokens a minute, 3 requests at once',
+      '1 request a minute, 2,000 tokens a minute, 3 requests at once',
     )
   })
 

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'bun:test'
-import { shellWord, snippets } from '@/console/web/stream/snippets.ts'
+import type { ReachedModel } from '@/console/api/contract/models.ts'
+import { shellWord, snippetModel, snippets } from '@/console/web/stream/snippets.ts'
 
 const FACTS = { apiUrl: 'https://api.example.com/', key: 'sk-abcdefgh12345678', model: 'openai/gpt-5.1' }
 
@@ -44,6 +45,38 @@ describe('snippets', () => {
     const gemini = snippets(FACTS).find(({ id }) => id === 'gemini-cli')
     const [settings = ''] = /\{.*\}/.exec(gemini?.text ?? '') ?? []
     expect(JSON.parse(settings)).toEqual({ security: { auth: { selectedType: 'gemini-api-key' } } })
+  })
+})
+
+describe('the model of snippets', () => {
+  const model = (id: string, surfaces: ReachedModel['surfaces'], prices: ReachedModel['prices']) => ({
+    id,
+    aliases: [],
+    display_name: id,
+    owned_by: 'acme',
+    surfaces,
+    context_tokens: null,
+    max_output_tokens: null,
+    prices,
+    price_version: null,
+  })
+  const models = [
+    model('acme/embed', ['embeddings'], { input: '1' }),
+    model('acme/soon', ['chat'], null),
+    model('acme/echo', ['chat', 'messages'], { input: '1' }),
+    model('acme/other', ['chat'], { input: '1' }),
+  ]
+
+  test('can be asked: it converses, and has a price', () => {
+    expect(snippetModel(models)).toBe('acme/echo')
+  })
+
+  test('is one that the key reaches', () => {
+    expect(snippetModel(models, ['acme/embed', 'acme/other'])).toBe('acme/other')
+  })
+
+  test('is to be put in by hand where there is none', () => {
+    expect(snippetModel(models, ['acme/embed', 'acme/soon'])).toBe('MODEL')
   })
 })
 

@@ -1,5 +1,5 @@
 import type { Account } from '../../api/contract/admin-accounts.ts'
-import { readCount, wholeNumber } from './number.ts'
+import { counted, readCount } from './number.ts'
 import { optionalCount } from './typed.ts'
 
 type Limits = Account['limits']
@@ -24,14 +24,19 @@ export function limitTexts(limits: Limits): LimitTexts {
   }
 }
 
+/** Whether any of them is not the deployment's default. */
+export function hasLimits(limits: Limits): boolean {
+  return Object.values(limits).some(limit => limit !== null)
+}
+
 /** Limits as a sentence's part; what is not said of its own is the deployment's. */
 export function limitsInWords(limits: Limits): string {
   const own = [
-    { value: limits.requests_per_minute, what: 'requests a minute' },
-    { value: limits.tokens_per_minute, what: 'tokens a minute' },
-    { value: limits.concurrent_requests, what: 'requests at once' },
-  ].flatMap(({ value, what }) => (value === null ? [] : [`${wholeNumber(value)} ${what}`]))
-  if (own.length === 0) return "the deployment's defaults"
+    { value: limits.requests_per_minute, what: 'request', rest: 'a minute' },
+    { value: limits.tokens_per_minute, what: 'token', rest: 'a minute' },
+    { value: limits.concurrent_requests, what: 'request', rest: 'at once' },
+  ].flatMap(({ value, what, rest }) => (value === null ? [] : [`${counted(value, what)} ${rest}`]))
+  if (!hasLimits(limits)) return "the deployment's defaults"
   return own.length === 3 ? own.join(', ') : `${own.join(', ')}; else the defaults`
 }
 

@@ -6,7 +6,7 @@ import { Button } from '../parts/button.tsx'
 import { Code, CopyButton } from '../parts/copy.tsx'
 import { Icon } from '../parts/icon.tsx'
 import { useMayAdminister, useSession } from '../session.tsx'
-import { snippets } from '../stream/snippets.ts'
+import { snippetModel, snippets } from '../stream/snippets.ts'
 
 const PUT_AWAY = 'first-steps-put-away'
 
@@ -36,7 +36,7 @@ function HolderSteps({ onClose }: { onClose(): void }) {
   const found = useQuery('first steps', lookAtAccount)
   if (found.data === undefined) return null
   const { hasKey, hasRequest, model } = found.data
-  const [curl] = snippets({ apiUrl: deployment.api_url, key: 'YOUR_KEY', model: model ?? 'MODEL' })
+  const [curl] = snippets({ apiUrl: deployment.api_url, key: 'YOUR_KEY', model })
   return (
     <Steps
       lead="Two steps, about a minute."
@@ -53,6 +53,10 @@ function HolderSteps({ onClose }: { onClose(): void }) {
         <span class="soft">The address for your programs</span> <code>{deployment.api_url}/v1</code>
         <CopyButton text={`${deployment.api_url}/v1`} what="the address" />
       </div>
+      <p class="soft">
+        The SDKs of Anthropic and Google want it without <code>/v1</code>.{' '}
+        <a href="/keys?use=yes">What to paste into each client</a>
+      </p>
     </Steps>
   )
 }
@@ -135,7 +139,7 @@ async function lookAtGateway(signal: AbortSignal) {
 
 async function lookAtAccount(signal: AbortSignal) {
   const [models, own] = await Promise.all([call('GET /api/models', {}, signal), lookAtOwn(signal)])
-  return { ...own, model: models.items.find(({ prices }) => prices !== null)?.id }
+  return { ...own, model: snippetModel(models.items) }
 }
 
 async function lookAtOwn(signal: AbortSignal) {

@@ -1,3 +1,5 @@
+import type { ReachedModel } from '../../api/contract/models.ts'
+
 /** How to call this gateway from each client, ready to be pasted. */
 interface Snippet {
   id: string
@@ -106,6 +108,15 @@ export GEMINI_API_KEY=${word(key)}
 gemini --model ${word(model)}`,
     },
   ]
+}
+
+/** The first model that snippets can ask: it has a price, and converses. `only` are those that the key reaches; null: all. */
+export function snippetModel(models: readonly ReachedModel[], only: readonly string[] | null = null): string {
+  const found = models.find(
+    ({ id, prices, surfaces }) =>
+      prices !== null && surfaces.includes('chat') && (only === null || only.includes(id)),
+  )
+  return found?.id ?? 'MODEL'
 }
 
 /** One word to a POSIX shell, whatever is in it. */

@@ -8,16 +8,16 @@ import { NO_LIMITS, readLimits } from '../../format/limit-texts.ts'
 import { readList } from '../../format/number.ts'
 import { readLocalTime } from '../../format/time.ts'
 import { optionalAmount } from '../../format/typed.ts'
-import { Code, CopyButton } from '../../parts/copy.tsx'
+import { CopyButton } from '../../parts/copy.tsx'
 import { Dialog, DialogEnd } from '../../parts/dialog.tsx'
 import { CheckField, type Option, SelectField, TextArea, TextField } from '../../parts/field.tsx'
 import { Form } from '../../parts/form.tsx'
 import { Notice } from '../../parts/notice.tsx'
 import { Answer } from '../../parts/page.tsx'
-import { Tabs } from '../../parts/tabs.tsx'
-import { useCurrency, useSession } from '../../session.tsx'
-import { snippets } from '../../stream/snippets.ts'
+import { useCurrency } from '../../session.tsx'
+import { snippetModel } from '../../stream/snippets.ts'
 import { ModelChoice } from '../models/model-choice.tsx'
+import { Snippets } from './key-use.tsx'
 import { LimitFieldsOf } from './limit-fields.tsx'
 
 type Created = ConsoleOutput<'POST /api/keys'>
@@ -43,12 +43,15 @@ const NEW_KEY = {
 /** Makes a key, then shows it this once with what to paste where. */
 export function CreateKey({ onClose, onCreated }: { onClose(): void; onCreated(): void }) {
   const models = useQuery('models', signal => call('GET /api/models', {}, signal))
-  const first = models.data?.items[0]?.id
   const [created, setCreated] = useState<Created>()
   if (created !== undefined) {
     return (
       <Dialog title="Your new key" shape="dialog wide" held="shown-once" onClose={onClose}>
-        <NewKey created={created} model={created.key.models?.[0] ?? first ?? 'MODEL'} onClose={onClose} />
+        <NewKey
+          created={created}
+          model={snippetModel(models.data?.items ?? [], created.key.models)}
+          onClose={onClose}
+        />
       </Dialog>
     )
   }
@@ -123,7 +126,12 @@ function KeyForm({
               placeholder="5.00"
               {...field('cap')}
             />
-            <SelectField label="Cap is for" options={PERIODS} {...field('period')} />
+            <SelectField
+              label="Cap is for"
+              options={PERIODS}
+              hint="By the calendar, in UTC."
+              {...field('period')}
+            />
           </div>
           <TextField
             label="Expires"
@@ -149,8 +157,6 @@ function KeyForm({
 }
 
 function NewKey({ created, model, onClose }: { created: Created; model: string; onClose(): void }) {
-  const { deployment } = useSession()
-  const all = snippets({ apiUrl: deployment.api_url, key: created.secret, model })
   return (
     <>
       <Notice kind="warn">Copy it now: this is the only time it is shown.</Notice>
@@ -160,19 +166,7 @@ function NewKey({ created, model, onClose }: { created: Created; model: string; 
       </div>
       <section class="stack tight">
         <h3>Use it</h3>
-        <Tabs
-          label="Clients"
-          tabs={all.map(snippet => ({
-            id: snippet.id,
-            name: snippet.name,
-            content: (
-              <div class="stack tight">
-                <p class="soft">{snippet.place}</p>
-                <Code text={snippet.text} what={`the snippet for ${snippet.name}`} />
-              </div>
-            ),
-          }))}
-        />
+        <Snippets secret={created.secret} model={model} />
       </section>
       <DialogEnd onClose={onClose}>I have copied it</DialogEnd>
     </>

@@ -1,6 +1,8 @@
 import type { ComponentChildren } from 'preact'
 import type { Key } from '../../../api/contract/keys.ts'
 import type { CursorList } from '../../api/query.ts'
+import { hasLimits, limitsInWords } from '../../format/limit-texts.ts'
+import { counted } from '../../format/number.ts'
 import { pastedKey } from '../../format/pasted.ts'
 import { Button } from '../../parts/button.tsx'
 import { TextField } from '../../parts/field.tsx'
@@ -68,20 +70,18 @@ function columnsOf(requestsAt: string, acts: KeyActs | undefined): Column<Key>[]
         <>
           {key.name || 'Unnamed'} <br />
           <KeyPrefix of={key} />
+          {key.expires_at === null ? null : (
+            <small class="narrow soft">
+              expires <When iso={key.expires_at} style="day" />
+            </small>
+          )}
         </>
       ),
     },
     { label: 'Status', kind: 'nowrap', cell: key => STATUSES[key.status] },
     {
-      label: 'Models',
-      cell: key =>
-        key.models === null ? (
-          <span class="soft">All of the account</span>
-        ) : (
-          <span title={key.models.join(', ')}>
-            {key.models.length <= 2 ? key.models.join(', ') : `${key.models.length} models`}
-          </span>
-        ),
+      label: 'May use',
+      cell: key => <Reach of={key} />,
     },
     {
       label: 'Cap',
@@ -111,11 +111,35 @@ function columnsOf(requestsAt: string, acts: KeyActs | undefined): Column<Key>[]
     },
     {
       label: 'Expires',
-      kind: 'nowrap',
+      kind: 'wide',
       cell: key => <When iso={key.expires_at} style="day" />,
     },
     ...(acts === undefined ? [] : [actionColumn<Key>(key => buttonsOf(key, acts))]),
   ]
+}
+
+/** What a key is narrowed to, in a word or two; more of it unfolds. */
+function Reach({ of: { label, models, allow_ips: addresses, limits } }: { of: Key }) {
+  const isShort = models === null || models.length <= 2
+  const named = models === null ? 'All models' : isShort ? models.join(', ') : counted(models.length, 'model')
+  if (isShort && addresses === null && !hasLimits(limits)) {
+    return <span class={models === null ? 'soft' : undefined}>{named}</span>
+  }
+  return (
+    <details>
+      <summary>
+        {named}
+        {addresses === null ? null : `, ${counted(addresses.length, 'address', 'addresses')}`}
+        {hasLimits(limits) ? ', limits' : null}
+        <span class="unseen"> of {label}</span>
+      </summary>
+      <div class="stack tight">
+        {isShort ? null : <div>{models.join(', ')}</div>}
+        {addresses === null ? null : <div>From {addresses.join(', ')}</div>}
+        {hasLimits(limits) ? <div>{limitsInWords(limits)}</div> : null}
+      </div>
+    </details>
+  )
 }
 
 /** How it begins: what is compared with a key that somebody found. */

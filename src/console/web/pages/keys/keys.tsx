@@ -4,7 +4,7 @@ import { useAddressState, useSettled } from '../../api/address.ts'
 import { call } from '../../api/client.ts'
 import { useOpenedRow } from '../../api/opened.ts'
 import { useCursorList } from '../../api/query.ts'
-import { AddButton } from '../../parts/button.tsx'
+import { AddButton, Button } from '../../parts/button.tsx'
 import { Empty } from '../../parts/notice.tsx'
 import { Page } from '../../parts/page.tsx'
 import { useToast } from '../../parts/toast.tsx'
@@ -12,8 +12,9 @@ import { CreateKey } from './key-create.tsx'
 import { EditKey } from './key-edit.tsx'
 import { RevokeKey } from './key-revoke.tsx'
 import { KeyTable } from './key-table.tsx'
+import { UseKey } from './key-use.tsx'
 
-const PRESETS = { new: '', search: '' }
+const PRESETS = { new: '', use: '', search: '' }
 const idOf = (key: Key) => key.id
 
 /** A holder's keys. */
@@ -32,7 +33,12 @@ export function KeysPage() {
     <Page
       title="Keys"
       lead="What your programs sign in with. A key is shown once, when it is made; only its beginning is kept."
-      actions={create}
+      actions={
+        <>
+          {create}
+          <Button onClick={() => open({ use: 'yes' })}>Use a key</Button>
+        </>
+      }
     >
       <KeyTable
         list={keys}
@@ -50,6 +56,7 @@ export function KeysPage() {
         }
       />
       {isCreating ? <CreateKey onClose={() => change({ new: '' })} onCreated={keys.reload} /> : null}
+      {address.use === '' ? null : <UseKey onClose={() => change({ use: '' })} />}
       {editing === undefined ? null : (
         <EditKey
           apiKey={editing}
