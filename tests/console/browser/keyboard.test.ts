@@ -126,11 +126,35 @@ describe.skipIf(!HAS_BROWSER)('by keyboard alone', () => {
     await page.getByRole('dialog').waitFor({ state: 'detached' })
   })
 
+  step('an answer that does not come is stopped, and asked for again', async page => {
+    await go(page, 'Playground')
+    await page.route('**/api/playground', () => undefined)
+    await tabTo(page, 'Message')
+    await page.keyboard.press('Control+Enter')
+    await press(page, 'Stop')
+    await focusComesTo(page, 'Send')
+    await page.unroute('**/api/playground')
+  })
+
   step('one revokes the key', async page => {
     await go(page, 'Keys')
     await press(page, 'Revoke laptop')
     await press(page, 'Revoke key')
     await page.getByRole('cell').getByText('Revoked').waitFor()
+  })
+
+  step('and goes on at its row, now that the button is gone', async page => {
+    await page.waitForFunction(
+      "document.activeElement.matches('tr') && document.activeElement.textContent.startsWith('laptop')",
+    )
+  })
+
+  step('a dialog that an address opened gives the focus to the heading of its page', async page => {
+    await page.goto('/keys?new=yes')
+    await page.getByRole('dialog', { name: 'Create a key' }).waitFor()
+    await page.keyboard.press('Escape')
+    await page.getByRole('dialog').waitFor({ state: 'detached' })
+    await focusComesTo(page, 'Keys')
   })
 })
 

@@ -63,8 +63,10 @@ export function Dialog({ title, onClose, shape = 'dialog', held, children }: Dia
       isMounted.current = false
       forget?.()
       dialog?.close()
-      // The browser does so only for a dialog that is still in the page.
-      if (opener instanceof HTMLElement) opener.focus()
+      // The browser does so only for a dialog that is still in the page. What an address opened has no opener.
+      const hasOpener = opener instanceof HTMLElement && opener !== document.body && opener.isConnected
+      const back = hasOpener ? opener : document.querySelector<HTMLElement>('main h1')
+      back?.focus({ preventScroll: !hasOpener })
     }
   }, [])
   const leave = () => {

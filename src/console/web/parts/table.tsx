@@ -70,11 +70,12 @@ interface TableProps<Row> {
  */
 export function Table<Row>({ label, columns, rows, keyOf, kind = 'cards', more }: TableProps<Row>) {
   const { list: body, onAsked } = useGoingOn<HTMLTableSectionElement>(more, rows.length)
+  const { wrap, onFocusIn } = useKeptFocus()
   return (
     // A group and no region: where it has a heading, that names the region around it.
     // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard
     // biome-ignore lint/a11y/useSemanticElements: a fieldset is for fields
-    <div class="table-wrap" role="group" aria-label={label} tabIndex={0}>
+    <div ref={wrap} class="table-wrap" role="group" aria-label={label} tabIndex={0} onFocusIn={onFocusIn}>
       {/* biome-ignore lint/a11y/noRedundantRoles: see above */}
       <table class={`table ${kind}`} role="table">
         <caption class="unseen">{label}</caption>
@@ -112,6 +113,24 @@ export function Table<Row>({ label, columns, rows, keyOf, kind = 'cards', more }
       )}
     </div>
   )
+}
+
+/** With what a button did it may be gone: then its row has the focus or, if that is gone as well, the table. */
+function useKeptFocus() {
+  const wrap = useRef<HTMLDivElement>(null)
+  const focused = useRef<{ element: Element; row: HTMLElement | null }>(undefined)
+  useEffect(() => {
+    if (focused.current === undefined || focused.current.element.isConnected) return
+    const { row } = focused.current
+    focused.current = undefined
+    if (document.activeElement !== document.body) return
+    if (row?.isConnected) row.tabIndex = -1
+    ;(row?.isConnected ? row : wrap.current)?.focus({ preventScroll: true })
+  })
+  const onFocusIn = ({ target }: FocusEvent) => {
+    if (target instanceof Element) focused.current = { element: target, row: target.closest('tr') }
+  }
+  return { wrap, onFocusIn }
 }
 
 /** With the last page the button is gone that asked for it, and one goes on at the first row of that. */

@@ -138,7 +138,17 @@ function Playground({ models }: { models: readonly ReachedModel[] }) {
           </div>
         </details>
         <div class="dialog-foot">
-          {isBusy ? <Button onClick={stop}>Stop</Button> : null}
+          {isBusy ? (
+            <Button
+              onClick={({ currentTarget }) => {
+                stop()
+                // This one goes with what it stops.
+                currentTarget.form?.querySelector<HTMLElement>('[type="submit"]')?.focus()
+              }}
+            >
+              Stop
+            </Button>
+          ) : null}
           <Button type="submit" kind="primary" busy={isBusy}>
             Send
           </Button>
