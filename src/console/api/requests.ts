@@ -66,7 +66,9 @@ export async function logPage(
 
 /** All of the log under these conditions, as a file. */
 export function logFile(console: Console, { signedIn, query }: LogCall, view: LogView): Promise<Response> {
-  return downloadLog(console, signedIn.user.accountId, conditionsOf(query, view), view.showsChannel)
+  const { database, lookups, catalog } = console
+  const where = { database, lookups, currency: catalog.defaults().currency }
+  return downloadLog(where, signedIn.user.accountId, conditionsOf(query, view), view.showsChannel)
 }
 
 function conditionsOf(query: LogParameters, { accountId, channel }: LogView): Omit<LogQuery, 'limit'> {

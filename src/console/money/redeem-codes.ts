@@ -52,7 +52,8 @@ export function takeCodeBack(
       throw new ConsoleError('refused', `This code ${why}`)
     }
     const before = { ...shownOf({ ...code, amountNano: code.amount, uses: code.maxUses }), used: code.uses }
-    return { result: code, act: { action: 'redeem.revoke', target: `code ${id}`, before, after: null } }
+    const after = { ...before, revoked_at: code.revokedAt?.toISOString() ?? null }
+    return { result: code, act: { action: 'redeem.revoke', target: `code ${id}`, before, after } }
   })
 }
 

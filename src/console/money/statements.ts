@@ -114,14 +114,14 @@ export async function printStatement(console: Console, accountId: number, month:
   })
 }
 
-const CSV_HEADINGS = ['time', 'number', 'kind', 'amount', 'balance', 'reference', 'reason', 'id']
+const CSV_HEADINGS = ['time', 'number', 'kind', 'amount', 'balance', 'reference', 'reason', 'id', 'currency']
 
 /**
  * The entries of a month as a file, oldest first.
  * @throws ConsoleError for what is no month
  */
 export async function downloadEntries(
-  { database }: Console,
+  { database, catalog }: Console,
   accountId: number,
   month: string,
 ): Promise<Response> {
@@ -129,7 +129,8 @@ export async function downloadEntries(
     throw invalid('month', 'This is no month, as in 2026-11')
   }
   const found = await findMonth(database, accountId, month)
-  return csvDownload(`entries-${month}.csv`, CSV_HEADINGS, csvParts(database.orm, accountId, found))
+  const { currency } = catalog.defaults()
+  return csvDownload(`entries-${month}.csv`, CSV_HEADINGS, csvParts(database.orm, accountId, found, currency))
 }
 
 /** Undefined: nothing moved in it. */
@@ -188,7 +189,7 @@ const PART = 2_000
  * The balance goes on from that of the month before. It is not `balance_after`, which goes by the numbers: of entries
  * around the end of a month one that is numbered later may be dated earlier, as its transaction began before its turn.
  */
-async function* csvParts(rows: Rows, accountId: number, month: Month | undefined) {
+async function* csvParts(rows: Rows, accountId: number, month: Month | undefined, currency: string) {
   if (month === undefined) return
   let after = month.firstSeq - 1n
   let balance = month.openingNano
@@ -202,7 +203,7 @@ async function* csvParts(rows: Rows, accountId: number, month: Month | undefined
     yield part.map(row => {
       balance += row.amount
       const { created_at, seq, kind, amount, ref, reason, id } = entryRow(row)
-      return [created_at, seq, kind, amount, formatMoney(balance), ref, reason, id]
+      return [created_at, seq, kind, amount, formatMoney(balance), ref, reason, id, currency]
     })
     const last = part.at(-1)
     if (last === undefined || part.length < PART) return

@@ -3,9 +3,9 @@ import { csvDownload } from '../csv.ts'
 import type { Console } from '../deployment.ts'
 import { type LogQuery, lineOf, namesOf, readLog, type StoredExchange } from './request-log.ts'
 
-type Where = Pick<Console, 'database' | 'lookups'>
+type Where = Pick<Console, 'database' | 'lookups'> & { currency: string }
 
-type Line = RequestLine & Pick<StoredExchange, 'serviceTier'>
+type Line = RequestLine & Pick<StoredExchange, 'serviceTier'> & Pick<Where, 'currency'>
 
 /** Their headings, and what of a line is below. */
 const COLUMNS: readonly (readonly [string, Exclude<keyof Line, 'streamed'>])[] = [
@@ -25,6 +25,7 @@ const COLUMNS: readonly (readonly [string, Exclude<keyof Line, 'streamed'>])[] =
   ['total ms', 'total_ms'],
   ['cost', 'cost'],
   ['service tier', 'serviceTier'],
+  ['currency', 'currency'],
 ]
 
 /** A part holds no connection while it is on its way: whoever reads slowly keeps nobody else waiting. */
@@ -46,7 +47,7 @@ export function downloadLog(
 
 /** The first may be refused; a file that has begun goes on to its end. */
 async function* parts(
-  { database, lookups }: Where,
+  { database, lookups, currency }: Where,
   asker: number,
   query: Omit<LogQuery, 'limit'>,
   showsChannel: boolean,
@@ -58,7 +59,7 @@ async function* parts(
     const part = await lookups.pass(asker, () => readLog(database.orm, wanted), { refusable })
     const names = await namesOf(database.orm, part.rows, false)
     yield part.rows.map(row => {
-      const line: Line = { ...lineOf(row, names, showsChannel), serviceTier: row.serviceTier }
+      const line: Line = { ...lineOf(row, names, showsChannel), serviceTier: row.serviceTier, currency }
       return COLUMNS.map(([, name]) => line[name])
     })
     before = part.reached

@@ -71,8 +71,9 @@ test('what was spent in a service tier is told apart, on the statement and in th
   const query = { from: '2025-02-10T00:00:00Z', to: '2025-02-11T00:00:00Z' }
   const log = await site.send(ada, 'GET /api/requests.csv', { query })
   const [headings = '', ...rows] = (await log.text()).trimEnd().split('\r\n')
-  expect(headings.split(',').at(-1)).toBe('service tier')
-  expect(rows.map(row => row.split(',').at(-1)).toSorted()).toEqual(['', 'priority', 'priority'])
+  expect(headings.split(',').slice(-2)).toEqual(['service tier', 'currency'])
+  const ends = rows.map(row => row.split(',').slice(-2).join(' '))
+  expect(ends.toSorted()).toEqual([' USD', 'priority USD', 'priority USD'])
 })
 
 test('a statement calls what moved what the pages call it', async () => {
@@ -126,13 +127,14 @@ test('the file of a month has each of its entries once and in order, however man
     const response = await site.send(visitor, name, { params, query })
     expect(response.headers.get('content-disposition')).toBe('attachment; filename="entries-2025-06.csv"')
     const [headings, ...lines] = (await response.text()).split('\r\n')
-    expect(headings).toBe('time,number,kind,amount,balance,reference,reason,id')
+    expect(headings).toBe('time,number,kind,amount,balance,reference,reason,id,currency')
     expect(lines.pop()).toBe('')
     expect(lines).toHaveLength(5001)
     const amounts = lines.map(line => line.split(',')[3])
     expect(amounts[0]).toBe('0.000000001')
     expect(amounts).toEqual(amounts.toSorted())
     expect(lines[0]).toContain(`,'=cmd(),"line\ntwo",`)
+    expect(lines[0]).toEndWith(',USD')
     const next = await site.send(visitor, name, { params, query: { month: '2025-07' } })
     expect(await next.text()).toBe(`${headings}\r\n`)
   }

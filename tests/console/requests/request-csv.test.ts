@@ -12,7 +12,8 @@ test('a file that has begun goes on to its end, and one that nobody can read yet
     select lpad(to_hex(n), 32, '0')::uuid, 1, 1, 'm', 'x', 'chat', true, 'reported', 200, 'complete', now(), 1, 1
     from generate_series(1, 2500) n`
   const lookups = new Gate({ atOnce: 1, each: 1, waiting: 0, many: 1, refusal: 'too many' })
-  const download = () => downloadLog({ database, lookups }, 1, { accountId: 1, before: undefined }, false)
+  const where = { database, lookups, currency: 'USD' }
+  const download = () => downloadLog(where, 1, { accountId: 1, before: undefined }, false)
   const file = await download()
   const place = Promise.withResolvers<void>()
   const inside = lookups.pass(2, () => place.promise)
