@@ -6,11 +6,11 @@ import { typedText } from '../../format/typed.ts'
 import { TextField } from '../../parts/field.tsx'
 import { Form } from '../../parts/form.tsx'
 import { useToast } from '../../parts/toast.tsx'
-import { useCurrency } from '../../session.tsx'
+import { useSession } from '../../session.tsx'
 
 /** Credit for a code that somebody gave. */
 export function Redeem({ onDone }: { onDone(): void }) {
-  const currency = useCurrency()
+  const { currency, checkout } = useSession().deployment
   const toast = useToast()
   const redeem = useForm({ code: '' }, async ({ code }) => {
     const typed = typedText(code, 'code', 'Type or paste a code.')
@@ -24,7 +24,13 @@ export function Redeem({ onDone }: { onDone(): void }) {
     <section class="card" aria-labelledby="redeem-title">
       <h2 id="redeem-title">Redeem a code</h2>
       <Form action={redeem} verb="Redeem">
-        <TextField label="Code" autoComplete="off" spellcheck={false} {...redeem.field('code')} />
+        <TextField
+          label="Code"
+          autoComplete="off"
+          spellcheck={false}
+          hint={checkout ? undefined : 'Your administrator gives them out, and can add credit without one.'}
+          {...redeem.field('code')}
+        />
       </Form>
     </section>
   )
