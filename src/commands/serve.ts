@@ -63,25 +63,25 @@ interface Serving {
 
 /** The process that the operator started: serves, or has workers that do. */
 async function serve({ settings, io, log, metrics }: Serving): Promise<void> {
-  // The terminal of a process that has one was closed; any other is told to read its configuration again.
+  // SIGHUP says that the terminal was closed; where there is none, that the configuration is to be read again.
   const stop = untilStopped(io.terminal ? ['SIGINT', 'SIGTERM', 'SIGHUP'] : ['SIGINT', 'SIGTERM'])
   const onHangup = (act: () => void) => {
     if (!io.terminal) process.on('SIGHUP', act)
   }
   onHangup(() => undefined)
-  const endsByItself = endIfStopped(stop, log)
+  const disarm = exitIfStopped(stop, log)
   // Before anything is made or opened: the environment may name a file that is not there.
   configFileOf(settings)
   const hosts = { HOST: settings.api.host, OPS_HOST: settings.ops.host, CONSOLE_HOST: settings.console.host }
   await requireKnownHosts(hosts)
   const journalDirectory = stateDirectory(settings.dataDir, 'journal')
   await using opened = new AsyncDisposableStack()
-  opened.defer(endsByItself)
+  opened.defer(disarm)
   const hasStarted = opened.adopt(tellOfSlowStart(log, systemClock), cancel => cancel())
   const database = await openDatabase({ ...settings, role: 'serve' })
   opened.defer(() => database.close())
-  // Once more, for a start that fails: it is to tell why, although closing the database takes a while.
-  opened.defer(endsByItself)
+  // Once more: where a start fails, this comes before the database is closed, which takes a while, so that the failure is told.
+  opened.defer(disarm)
   const secretBox = await openServing(database, settings)
   const base = { database, secretBox, clock: systemClock, log }
   const operatorFile = { ...base, find: () => configFileOf(settings), env: io.env }
@@ -89,11 +89,11 @@ async function serve({ settings, io, log, metrics }: Serving): Promise<void> {
   const applyAgain = applierOf(operatorFile)
   onHangup(() => void applyAgain())
   const isNew = await firstStart(database, secretBox, settings, io.env, jump => warnOfJump(log, jump))
-  // Who asks whether this process serves is told that it stops, until it has.
+  // Closed after the servers: whoever asks /readyz is told that this process stops, until it has.
   let ops: ReturnType<typeof bindOps> | undefined
   opened.defer(() => ops?.stop(true))
-  // Its workers serve one before the other, and each knows whether it has to take leave.
-  if (settings.workers > 1) endsByItself()
+  // From here on it is for each worker to know whether it serves already and has to take leave.
+  if (settings.workers > 1) disarm()
   const server =
     settings.workers > 1
       ? await startSupervisor({ ...settings, stop, clock: systemClock, log, metrics })
@@ -105,7 +105,7 @@ async function serve({ settings, io, log, metrics }: Serving): Promise<void> {
         })
   if (server === undefined) return
   opened.defer(() => server.stop())
-  endsByItself()
+  disarm()
   const { apiUrl, readings, probes } = server
   const console = await startConsole({ ...base, settings, apiUrl, readings })
   opened.defer(() => console.stop())
@@ -123,18 +123,18 @@ async function work(order: WorkerOrder, { settings, log, metrics }: Serving): Pr
   const stop = Promise.race([untilStopped(['SIGINT', 'SIGTERM']), untilDismissed()])
   // A terminal sends it to all of its processes. What is to be done of it, the supervisor does.
   process.on('SIGHUP', () => undefined)
-  const endsByItself = endIfStopped(stop, log)
+  const disarm = exitIfStopped(stop, log)
   await using opened = new AsyncDisposableStack()
   // An open line keeps the process: the supervisor would wait for ever for one that could not start. Closed from here it is
   // no dismissal, which would end the process before its error is told.
   opened.defer(() => {
-    endsByItself()
+    disarm()
     process.disconnect?.()
   })
   const hasStarted = opened.adopt(tellOfSlowStart(log, systemClock), cancel => cancel())
   const database = await openDatabase({ ...settings, role: 'command' })
   opened.defer(() => database.close())
-  opened.defer(endsByItself)
+  opened.defer(disarm)
   const server = await startServer({
     clock: systemClock,
     random: Math.random,
@@ -151,7 +151,7 @@ async function work(order: WorkerOrder, { settings, log, metrics }: Serving): Pr
     metrics,
   })
   opened.defer(() => server.stop())
-  endsByItself()
+  disarm()
   reportTo(server.apiUrl, {
     metrics: () => metrics.registry.getMetricsAsJSON(),
     unreadiness: server.probes.unreadiness,
@@ -161,19 +161,19 @@ async function work(order: WorkerOrder, { settings, log, metrics }: Serving): Pr
 }
 
 /**
- * Ends the process at once when it is told to before the returned function is called: what a start waits for may never
+ * Ends the process at once when it is told to, until the returned function is called: what a start waits for may never
  * come, and there is nobody yet of whom to take leave. From that call on whoever made it sees to the end: it serves, it
  * has workers of which some may, or its start has failed and says why.
  */
-function endIfStopped(stop: Promise<string>, log: Log): () => void {
-  let endsByItself = false
+function exitIfStopped(stop: Promise<string>, log: Log): () => void {
+  let isArmed = true
   void stop.then(signal => {
-    if (endsByItself) return
+    if (!isArmed) return
     log.info({ signal }, 'stopped before it served anybody')
     process.exit(0)
   })
   return () => {
-    endsByItself = true
+    isArmed = false
   }
 }
 

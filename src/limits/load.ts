@@ -8,7 +8,7 @@ interface LoadOptions {
   random: () => number
   /** Sockets of requests that are running now, of callers and to upstreams. */
   openSockets: () => number
-  /** The same with those to upstreams that requests have yet to open: who comes in a burst is let in before any is there. */
+  /** The same when every request has opened the one to its upstream: those who come in a burst are let in before any has. */
   neededSockets: () => number
   /** Files of any kind that this process has open now, connections at rest among them. */
   openFiles: () => number

@@ -63,10 +63,10 @@ export interface GatewayOptions {
   ledgerClock?: Clock
   /** Numbers in [0, 1). */
   random: () => number
-  /** How long Postgres and Redis are waited for, where that is not what they themselves say. */
+  /** How long Postgres and Redis are waited for; as `LedgerTimings` and `openRedis` say, unless a test is to be short. */
   patience?: { ledger: Partial<LedgerTimings>; redisCommandMs: number }
-  /** What the limits' keys in Redis start with; every process of a deployment says the same. */
-  limitsNamespace?: string
+  /** What keys in Redis start with, the same in every process of a deployment; the usual unless tests share one. */
+  redisNamespace?: string
   log: Log
   metrics: Metrics
 }
@@ -124,7 +124,7 @@ export async function openGateway(options: GatewayOptions, openRequests: () => n
   const routing = openRouting({
     catalog,
     redis,
-    namespace: options.limitsNamespace,
+    namespace: options.redisNamespace,
     processes: ledger.processes,
     clock,
     random,
@@ -274,7 +274,7 @@ function openLedgerOf(options: GatewayOptions, watchdog: Watchdog, store: Exchan
 }
 
 function openLimiterOf(
-  { clock, ledgerClock, limitsNamespace: namespace, log }: GatewayOptions,
+  { clock, ledgerClock, redisNamespace: namespace, log }: GatewayOptions,
   deployment: Pick<LimiterOptions, 'redis' | 'processes' | 'onRedisDown'>,
 ) {
   return openLimiter({ ...deployment, clock: ledgerClock ?? clock, log, namespace })

@@ -15,7 +15,7 @@ const MAX_HELD_BYTES = 4 * 1024 * 1024
 /** A caller who reads nothing for this long is taken to have left. */
 const READER_STALL_MS = 600_000
 
-/** Differs from whatever an answer has said, so that the first look at one that is over finds something new. */
+/** Less than any answer has said, so that the first tick after an answer's end takes note of when that was. */
 const NOTHING_SAID = -1
 
 /** What an outlet may write beside the bytes of answers. */
@@ -62,7 +62,7 @@ export class Outlet {
   #events: AnswerEvents | undefined
   /** When all that the answer costs was known. */
   #concludedAt: number | undefined
-  /** How much an answer that is over had said at the last tick, and when the last of that came. */
+  /** Of an answer that is over: how much it had said by the last tick, and when the last of that came. */
   #said = NOTHING_SAID
   #endedAt = 0
   #isOpen = false

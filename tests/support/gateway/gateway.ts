@@ -173,7 +173,7 @@ export async function startTestGateway(options: TestGatewayOptions = {}): Promis
     },
     database,
     clock,
-    limitsNamespace: `test:${crypto.randomUUID()}:`,
+    redisNamespace: `test:${crypto.randomUUID()}:`,
     log: createLog({ level: 'debug', format: 'json' }, { write: line => logLines.push(line) }),
     metrics,
   })
