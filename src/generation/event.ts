@@ -76,5 +76,5 @@ export function withhold(text: string | undefined, emit: Emit): void {
   if (text !== undefined && text !== '') emit({ type: 'withheld', bytes: Buffer.byteLength(text) })
 }
 
-/** Takes what comes next of it as the caller gets it: whole events of a format. */
+/** Takes what comes next of an answer as its caller gets it: whole events of a format. */
 export type EmitText = (text: string) => void

@@ -10,15 +10,15 @@ import { customCallIn, legacyCallIn } from '@/formats/openai-chat-completions/em
 import { returnedSignature } from '@/formats/openai-chat-completions/thought-signature.ts'
 import { inputText } from '@/formats/tools/call-input.ts'
 import { canBeMarked, withMark } from '@/formats/tools/results.ts'
-import type {
-  CacheMark,
-  Part,
-  TextPart,
-  ToolCallKind,
-  ToolCallPart,
-  ToolResultPart,
+import {
+  type CacheMark,
+  type Part,
+  type TextPart,
+  type ToolCallKind,
+  type ToolCallPart,
+  type ToolResultPart,
+  textPart,
 } from '@/generation/part.ts'
-import { textPart } from '@/generation/part.ts'
 import type { GenerationRequest, Turn } from '@/generation/request.ts'
 import { asArray, asObject, asString, type JsonObject, type JsonValue } from '@/json/json.ts'
 import { decodeReasoningHistory } from './reasoning-decode.ts'

@@ -3,8 +3,15 @@ import { callKind, callName, linkOf, pastInput } from '@/formats/openai-response
 import { decodeContent } from '@/formats/openai-responses/content.ts'
 import { decodeImageCall, decodeReasoning } from '@/formats/openai-responses/items.ts'
 import { FORMAT } from '@/formats/openai-responses/wire.ts'
-import type { Part, ReasoningPart, TextPart, ToolCallKind, ToolCallPart } from '@/generation/part.ts'
-import { textPart } from '@/generation/part.ts'
+import {
+  type Part,
+  type ReasoningPart,
+  type TextPart,
+  type ToolCallKind,
+  type ToolCallPart,
+  type ToolResultPart,
+  textPart,
+} from '@/generation/part.ts'
 import type { Turn } from '@/generation/request.ts'
 import type { Tool } from '@/generation/tool.ts'
 import { asArray, asObject, asString, type JsonObject, type JsonValue } from '@/json/json.ts'
@@ -41,7 +48,7 @@ class InputReader implements Input {
   readonly tools: Tool[] = []
   /** The kind of each call so far: Codex answers a local shell call with a function_call_output. */
   readonly #kinds = new Map<string, ToolCallKind>()
-  #resultsOpen = false
+  #endsInResult = false
 
   read(item: JsonObject, path: string): void {
     const type = asString(item['type']) ?? impliedType(item, path)
@@ -68,13 +75,20 @@ class InputReader implements Input {
     }
   }
 
-  /** Appends to the open turn where the format sees one turn, else opens one. */
-  add(role: Turn['role'], parts: Part[], results = false): void {
+  /** What the assistant says joins what it said right before; anything else is a turn of its own. */
+  add(role: Turn['role'], parts: Part[]): void {
     const last = this.turns.at(-1)
-    const joins = role === 'assistant' || (results && this.#resultsOpen)
-    if (last !== undefined && last.role === role && joins) last.parts.push(...parts)
+    if (role === 'assistant' && last?.role === role) last.parts.push(...parts)
     else this.turns.push({ role, parts })
-    this.#resultsOpen = results
+    this.#endsInResult = false
+  }
+
+  /** A result joins those right before it. */
+  #addResult(result: ToolResultPart): void {
+    const last = this.turns.at(-1)
+    if (this.#endsInResult && last !== undefined) last.parts.push(result)
+    else this.turns.push({ role: 'user', parts: [result] })
+    this.#endsInResult = true
   }
 
   #message(item: JsonObject, path: string): void {
@@ -99,7 +113,7 @@ class InputReader implements Input {
 
   /** The assistant's turn that ends in the call whose result was read last. */
   #answeredTurn(): { parts: Part[] } | undefined {
-    const turn = this.#resultsOpen ? this.turns.at(-2) : undefined
+    const turn = this.#endsInResult ? this.turns.at(-2) : undefined
     return turn?.role === 'assistant' && turn.parts.at(-1)?.type === 'tool-call' ? turn : undefined
   }
 
@@ -125,7 +139,7 @@ class InputReader implements Input {
   #result(item: JsonObject, kind: ToolCallKind, path: string): void {
     const callId = linkOf(item)
     if (callId === undefined) throw invalidRequest(`${path}.call_id`, 'expected string')
-    this.add('user', [decodeOutput(item, callId, this.#kinds.get(callId) ?? kind)], true)
+    this.#addResult(decodeOutput(item, callId, this.#kinds.get(callId) ?? kind))
   }
 
   /** Its tools join the request's; the call that asked for them gets a short answer. */
@@ -136,7 +150,7 @@ class InputReader implements Input {
     if (callId === undefined || item['execution'] === 'server') return
     const names = tools.map(announcedName)
     const text = names.length === 0 ? 'No tools found.' : `Tools now available: ${names.join(', ')}`
-    this.add('user', [decodeOutput({ output: text }, callId, 'tool_search')], true)
+    this.#addResult(decodeOutput({ output: text }, callId, 'tool_search'))
   }
 
   #opaque(item: JsonObject, type: string): void {
