@@ -204,6 +204,26 @@ describe('roles', () => {
     ])
   })
 
+  test.each(['gpt-5.6-sol', 'openai/gpt-6.2-astra'])(
+    'instructions to %s are the first message, where caches keep them and their marks have a place',
+    model => {
+      const marked = { ...textPart('one'), cache: { ttl: undefined } }
+      const { body, losses } = encode(
+        { instructions: [marked, textPart('two')], turns: [user('a')] },
+        { ...TARGET, model },
+      )
+      expect(body['instructions']).toBeUndefined()
+      expect(body['input']).toMatchObject([
+        {
+          role: 'system',
+          content: [{ text: 'one', prompt_cache_breakpoint: { mode: 'explicit' } }, { text: 'two' }],
+        },
+        { role: 'user' },
+      ])
+      expect(losses).toEqual([])
+    },
+  )
+
   test('instructions alone are the input, which may not be empty', () => {
     expect(encode({ instructions: [textPart('sys')], turns: [] }).body).toMatchObject({
       input: [{ role: 'system', content: [{ type: 'input_text', text: 'sys' }] }],

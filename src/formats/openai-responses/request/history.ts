@@ -17,7 +17,7 @@ import type {
   ToolCallPart,
   ToolResultPart,
 } from '@/generation/part.ts'
-import type { GenerationRequest, Turn } from '@/generation/request.ts'
+import type { Turn } from '@/generation/request.ts'
 import { type JsonObject, present } from '@/json/json.ts'
 import { encodeMedia } from './media.ts'
 
@@ -29,12 +29,8 @@ interface HistoryOptions {
 }
 
 /** The conversation as input items. */
-export function encodeHistory(
-  request: GenerationRequest,
-  options: HistoryOptions,
-  losses: Losses,
-): JsonObject[] {
-  return new HistoryWriter(options, losses).write(pairedTurns(request.turns, fitCallId))
+export function encodeHistory(turns: readonly Turn[], options: HistoryOptions, losses: Losses): JsonObject[] {
+  return new HistoryWriter(options, losses).write(pairedTurns(turns, fitCallId))
 }
 
 /** A message of the assistant that more may be said in. */

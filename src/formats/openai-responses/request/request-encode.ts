@@ -10,7 +10,7 @@ import { MAX_KEY, userFields } from '@/formats/openai/shared-fields.ts'
 import { ENCRYPTED, FORMAT, LOGPROBS } from '@/formats/openai-responses/wire.ts'
 import { schemaName } from '@/formats/schemas/output-format.ts'
 import type { RequestField } from '@/generation/loss.ts'
-import { type GenerationRequest, limitsEffort, type OutputFormat } from '@/generation/request.ts'
+import { type GenerationRequest, limitsEffort, type OutputFormat, type Turn } from '@/generation/request.ts'
 import { asObject, asStrings, type JsonObject, keysOf, present } from '@/json/json.ts'
 import { encodeHistory } from './history.ts'
 import { encodeToolChoice } from './tool-choice.ts'
@@ -79,22 +79,29 @@ const UNSUPPORTED = keysOf({
 >)
 
 /** What the user says where nobody says anything. */
-const NO_WORDS = '.'
+const NOTHING_SAID = [{ type: 'message', role: 'user', content: [{ type: 'input_text', text: '.' }] }]
 
-/** The API refuses an empty input, so a prompt that is only instructions stands there, and a dot for no prompt at all. */
+/**
+ * The API refuses an empty input, so a prompt that is only instructions stands there, and a dot for no prompt at all. With
+ * models that take cache marks instructions always do: from gpt-6.2 on the API puts what is in `instructions` behind the
+ * input, where no cache keeps it, and their own marks have a place there.
+ * https://developers.openai.com/api/docs/guides/latest-model/gpt-6.2-astra
+ */
 function encodePrompt(
-  request: GenerationRequest,
+  { instructions, turns }: GenerationRequest,
   target: Target,
   { cacheBreakpoints }: OpenaiModel,
   losses: Losses,
 ): JsonObject {
-  const { instructions } = request
-  if (instructions.some(part => part.cache !== undefined)) losses.add('cacheMark')
-  const system = instructions.flatMap(part => (part.text === '' ? [] : part.text)).join('\n\n')
-  const history = encodeHistory(request, { target, cacheBreakpoints }, losses)
-  if (history.length > 0) return system === '' ? { input: history } : { instructions: system, input: history }
-  const [role, text] = system === '' ? ['user', NO_WORDS] : ['system', system]
-  return { input: [{ type: 'message', role, content: [{ type: 'input_text', text }] }] }
+  const encode = (all: readonly Turn[]) => encodeHistory(all, { target, cacheBreakpoints }, losses)
+  const input = cacheBreakpoints ? [] : encode(turns)
+  if (input.length > 0) {
+    if (instructions.some(part => part.cache !== undefined)) losses.add('cacheMark')
+    const text = instructions.flatMap(part => (part.text === '' ? [] : part.text)).join('\n\n')
+    return text === '' ? { input } : { instructions: text, input }
+  }
+  const whole = encode([{ role: 'system', parts: instructions }, ...turns])
+  return { input: whole.length > 0 ? whole : NOTHING_SAID }
 }
 
 /** The tools and how they may be called. Without any, a choice says nothing. */
