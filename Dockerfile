@@ -1,6 +1,7 @@
 # The image runs what `bun run start` runs: the sources on Bun, with production dependencies only.
 FROM node:24-bookworm-slim AS build
-RUN npm install --global bun@1.4.5
+# npm 12 runs no install script that is not allowed; Bun's puts the binary in place.
+RUN npm install --global --allow-scripts=bun bun@1.4.5
 WORKDIR /app
 COPY package.json bun.lock bunfig.toml ./
 COPY patches patches

@@ -9,7 +9,7 @@ const OLDEST_BUN = '1.4.5'
  */
 export function missingPrerequisite(bun: string, packages: string): string | undefined {
   if (Bun.semver.order(bun, OLDEST_BUN) < 0) {
-    return `Bun is ${bun} but must be ${OLDEST_BUN} or newer: npm install -g bun@${OLDEST_BUN}`
+    return `Bun is ${bun} but must be ${OLDEST_BUN} or newer: npm install -g --allow-scripts=bun bun@${OLDEST_BUN}`
   }
   if (!existsSync(packages)) return 'its packages are not installed: bun install --frozen-lockfile'
   return undefined

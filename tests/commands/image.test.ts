@@ -25,7 +25,7 @@ test('everything that bun install and the gateway read is copied', () => {
 
 test('the image has the bun that package.json names', () => {
   const { packageManager } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
-  expect(dockerfile).toContain(`npm install --global ${packageManager}\n`)
+  expect(dockerfile).toContain(`npm install --global --allow-scripts=bun ${packageManager}\n`)
 })
 
 test.each([

@@ -10,7 +10,7 @@ test.each(['1.0.36', '1.2.20', '1.4.4', '1.4.5-canary.1'])(
   'Bun %s is too old, which is said with what to do',
   bun => {
     expect(missingPrerequisite(bun, root)).toBe(
-      `Bun is ${bun} but must be 1.4.5 or newer: npm install -g bun@1.4.5`,
+      `Bun is ${bun} but must be 1.4.5 or newer: npm install -g --allow-scripts=bun bun@1.4.5`,
     )
   },
 )
