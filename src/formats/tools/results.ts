@@ -22,7 +22,8 @@ export function withDocumentTexts(result: ToolResultPart, losses: Losses): ToolR
 /** The mark of a whole on the last of its parts that can have one, where marks have their place. */
 export function withMark<T extends Part>(parts: readonly T[], cache: CacheMark | undefined): readonly T[] {
   if (cache === undefined) return parts
-  const at = parts.findLastIndex(canBeMarked)
+  const said = parts.findLastIndex(canBeMarked)
+  const at = said >= 0 ? said : parts.findLastIndex(part => 'cache' in part)
   const last = parts[at]
   if (last === undefined || !('cache' in last) || last.cache !== undefined) return parts
   return parts.with(at, { ...last, cache })
