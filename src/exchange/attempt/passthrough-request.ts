@@ -1,17 +1,28 @@
 import { editBody, outlineOf, textsOf } from '@/exchange/admission/body.ts'
 import type { Prompt } from '@/exchange/admission/prompt.ts'
 import type { Passage } from '@/formats/codec.ts'
+import { isOpenai } from '@/formats/openai/vendor.ts'
 import { CODECS } from '@/formats/registry.ts'
 import { carriesWrappedSignature } from '@/formats/signatures/signature.ts'
 import type { Route } from '@/routing/model.ts'
+import type { Channel } from '@/upstream/channel.ts'
 
 /** Whether a route can be given the caller's own bytes, and the caller its answer's. */
 export function isPassthrough(prompt: Prompt, { channel }: Route): boolean {
   const isAlike =
     channel.format === prompt.format && !channel.functionToolsOnly && channel.thinkTags === undefined
-  const passes = isAlike && prompt.purpose !== 'summary'
-  if (!passes || carriesWrappedSignature(prompt.body.bytes, prompt.body.outline)) return false
+  if (
+    !isAlike ||
+    wantsSummary(prompt, channel) ||
+    carriesWrappedSignature(prompt.body.bytes, prompt.body.outline)
+  )
+    return false
   return CODECS[prompt.format].passthrough.takes(outlineOf(prompt.body))
+}
+
+/** Others that speak Responses know no item that asks for a compaction: they refuse it, or go on with the conversation. */
+function wantsSummary({ purpose }: Prompt, { vendor }: Channel): boolean {
+  return purpose === 'summary' || (purpose === 'compaction-item' && !isOpenai(vendor))
 }
 
 /** What is sent to an upstream. */

@@ -102,7 +102,7 @@ function prepareConversion(prompt: Prompt, model: Model, route: Route, options: 
   const target = targetOf(model, route)
   const lowered = inCallersWords(caller, prompt.body.json, () =>
     lowerRequest(
-      limited(withMedia(asked(prompt, channel.format), options.media), outputLimit),
+      limited(withMedia(asked(prompt), options.media), outputLimit),
       codec,
       {
         ...target,
@@ -177,12 +177,10 @@ export function forgetAsked(preparation: Preparation, prompt: Prompt): void {
 }
 
 /** The request that the model gets: the caller's own, or one for a summary of the conversation. */
-function asked(prompt: Prompt, upstream: Format): GenerationRequest {
+function asked(prompt: Prompt): GenerationRequest {
   const said = prompt.generation()
   const request = prompt.withoutReasoning ? withoutReasoning(said) : said
-  const { purpose, format } = prompt
-  const isAnswered = purpose === 'answer' || (purpose === 'compaction-item' && upstream === format)
-  return isAnswered ? request : summarising(request)
+  return prompt.purpose === 'answer' ? request : summarising(request)
 }
 
 /** The request with the output limit that the balance sets, where the caller set none. */

@@ -1,22 +1,20 @@
-import type { ExchangeRecord } from '@/exchange/record.ts'
 import { isEventStream } from '@/exchange/relay/reply.ts'
 import { CODECS } from '@/formats/registry.ts'
-import { asArray, asObject, asString, type JsonObject, parseObject } from '@/json/json.ts'
+import { asArray, asObject, asString, type JsonObject, type JsonValue, parseObject } from '@/json/json.ts'
 import { formatEvent, type SseEvent } from '@/sse/event.ts'
 import { createSseParser } from '@/sse/parser.ts'
 import type { ResponseGateway } from './kept-responses.ts'
 import type { ResponseTurn } from './turn.ts'
 
-/** A request that asks for a compaction item, and what its exchange is known by. */
+/** A request that asks for a compaction item. */
 interface Asked {
   gateway: ResponseGateway
-  record: ExchangeRecord
   turn: ResponseTurn
 }
 
 /**
- * Whether a request asks for its conversation as one `compaction` item in place of an answer, as Codex does of OpenAI. An
- * upstream that speaks Responses is handed it as it is; any other is asked for a summary, which becomes the item.
+ * Whether a request asks for its conversation as one `compaction` item in place of an answer, as Codex does of OpenAI, which
+ * is handed it as it is; any other upstream is asked for a summary, which becomes the item.
  */
 export function wantsCompactionItem(json: JsonObject): boolean {
   return asObject(asArray(json['input']).at(-1))?.['type'] === 'compaction_trigger'
@@ -26,9 +24,8 @@ export function wantsCompactionItem(json: JsonObject): boolean {
 export async function inCompactionItem(response: Response, asked: Asked): Promise<Response> {
   if (!response.ok) return response
   if (isEventStream(response.headers.get('content-type'))) return itemStream(response, asked)
-  const text = await response.text()
-  const said = isMadeByVendor(asked) ? text : JSON.stringify(compacted(parseObject(text) ?? {}, asked))
-  return new Response(said, response)
+  const answer = parseObject(await response.text()) ?? {}
+  return new Response(JSON.stringify(compacted(answer, asked)), response)
 }
 
 /** A summary as an item of output, which is read when it comes back as input (turn.ts). */
@@ -53,16 +50,13 @@ export function summaryOf(response: JsonObject): string {
     .trim()
 }
 
-/**
- * Whether an upstream that speaks Responses made the item itself. Known once something of the answer is there: until then
- * another route may be tried.
- */
-function isMadeByVendor({ record }: Asked): boolean {
-  return record.channelFormat === 'openai-responses'
+function isCompaction(item: JsonValue | undefined): boolean {
+  return asObject(item)?.['type'] === 'compaction'
 }
 
 /** A response with its summary as the only item. One that was cut short has none: half a conversation is not one. */
 function compacted(response: JsonObject, { gateway, turn }: Asked): JsonObject {
+  if (asArray(response['output']).some(isCompaction)) return response
   if (response['status'] !== 'completed') return { ...response, output: [] }
   const summary = summaryOf(response)
   if (summary !== '') return { ...response, output: [compactionItem(gateway, turn, summary)] }
@@ -77,7 +71,6 @@ function itemStream(response: Response, asked: Asked): Response {
   const told = response.body.pipeThrough(
     new TransformStream<Uint8Array, Uint8Array>({
       transform(chunk, controller) {
-        if (isMadeByVendor(asked)) return controller.enqueue(chunk)
         let text = ''
         parser.push(chunk, event => {
           text += writer.write(event)
@@ -96,6 +89,8 @@ const KEEPALIVE = CODECS['openai-responses'].keepalive
 class ItemWriter {
   readonly #asked: Asked
   #number = 0
+  /** Whether a vendor made the item itself: its events stay as they are. */
+  #isVendors = false
 
   constructor(asked: Asked) {
     this.#asked = asked
@@ -105,6 +100,8 @@ class ItemWriter {
   write({ data }: SseEvent): string {
     const event = parseObject(data) ?? {}
     const type = asString(event['type']) ?? ''
+    this.#isVendors ||= isCompaction(event['item'])
+    if (this.#isVendors) return formatEvent(type, data)
     const response = asObject(event['response'])
     if (type === 'error') return this.#event(event)
     if (response === undefined) return ''

@@ -27,6 +27,7 @@ function promptOf(surface: ConversationSurface, json: JsonObject, more: Partial<
 interface Wish {
   stream: boolean
   headers: Headers
+  purpose: Prompt['purpose']
 }
 
 /** What a Chat upstream at this host is sent of a Chat caller's message, and what is named as lost. */
@@ -167,6 +168,25 @@ describe('a Gemini conversation over Gemini', () => {
     },
   )
 })
+
+test.each([
+  ['api.openai.com', true],
+  ['mine.openai.azure.com', true],
+  ['openrouter.ai', false],
+])(
+  '%s is handed an item that asks for a compaction: %j; who is not writes a summary',
+  (vendor, isHandedOn) => {
+    const asks = { type: 'compaction_trigger' }
+    const prompt = promptOf(
+      'responses',
+      { model: 'm', input: [...MESSAGES, asks] },
+      { purpose: 'compaction-item' },
+    )
+    const { json } = sentTo({ format: 'openai-responses', vendor }, prompt)
+    expect(JSON.stringify(json).includes('compaction_trigger')).toBe(isHandedOn)
+    expect(JSON.stringify(json).includes('Summarise the conversation')).toBe(!isHandedOn)
+  },
+)
 
 test('half a surrogate pair of the caller is not sent on by a conversion', () => {
   const prompt = promptOf('messages', { ...ASKED, messages: [{ role: 'user', content: 'a\ud800b' }] })

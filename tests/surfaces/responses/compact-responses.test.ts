@@ -6,6 +6,8 @@ import { UPSTREAMS } from '#tests/support/gateway/gateway.ts'
 import { openPayer } from '#tests/support/gateway/payer.ts'
 import { scriptedGateway } from '#tests/support/gateway/scripted-gateway.ts'
 import { simulated } from '#tests/support/upstreams/simulated.ts'
+import { eventStream } from '#tests/support/upstreams/upstream.ts'
+import { formatEvent } from '@/sse/event.ts'
 
 const { gateway, upstream } = await scriptedGateway()
 const openai = new OpenAI({ apiKey: gateway.key, baseURL: `${gateway.url}/v1`, maxRetries: 0 })
@@ -57,7 +59,7 @@ describe.each(UPSTREAMS)('over %s', format => {
 /** As Codex does where it takes the gateway for OpenAI: the conversation, and a last item that asks for another one. */
 const TRIGGERED = [...TALK, { type: 'compaction_trigger' }] as ResponseInputItem[]
 
-describe.each(UPSTREAMS.filter(format => format !== 'responses'))('a compaction item over %s', format => {
+describe.each(UPSTREAMS)('a compaction item over %s', format => {
   const model = `${format}/echo`
 
   test('is all that a whole answer has, and is read when it comes back', async () => {
@@ -114,13 +116,35 @@ test('no compaction item is made of an answer that says nothing', async () => {
   expect(none).toMatchObject({ status: 'failed', error: { code: 'server_error' }, output: [] })
 })
 
-test("an upstream that speaks Responses is handed the item that asks for it, and its answer is the caller's", async () => {
-  upstream.answer = (call, signal) => {
-    expect(JSON.parse(Buffer.from(call.body).toString()).input.at(-1)).toEqual({ type: 'compaction_trigger' })
-    return simulated(call, signal)
-  }
-  const answer = await openai.responses.create({ model: 'responses/echo', input: TRIGGERED })
-  expect(answer.output.map(item => item.type)).toEqual(['message'])
+describe('a compaction item that an upstream makes itself', () => {
+  const item = { id: 'cmp_1', type: 'compaction', encrypted_content: 'opaque to us' }
+  const response = { id: 'resp_up', object: 'response', created_at: 1, model: 'echo', usage: null }
+  const done = { ...response, status: 'completed', output: [item] }
+
+  test("is the caller's in a whole answer", async () => {
+    upstream.answer = () => Response.json(done)
+    const answer = await openai.responses.create({ model: 'responses/echo', input: TRIGGERED })
+    expect(answer.output).toEqual([item as never])
+  })
+
+  test.each([[1], [2], [4]])("is the caller's in a stream that says it in %i events", async said => {
+    const last = { type: 'response.completed', response: done }
+    const events = [
+      { type: 'response.created', response: { ...response, status: 'in_progress', output: [] } },
+      { type: 'response.output_item.added', output_index: 0, item },
+      { type: 'response.output_item.done', output_index: 0, item },
+    ].slice(0, said - 1)
+    const written = [...events, last].map((event, sequence_number) =>
+      formatEvent(event.type, JSON.stringify({ ...event, sequence_number })),
+    )
+    upstream.answer = () => eventStream(written.join(''))
+    const told = await Array.fromAsync(
+      await openai.responses.create({ model: 'responses/echo', input: TRIGGERED, stream: true }),
+    )
+    expect(told.at(-1)).toMatchObject({ type: 'response.completed', response: { output: [item] } })
+    const items = told.filter(({ type }) => type === 'response.output_item.done')
+    expect(items).toMatchObject([{ item }])
+  })
 })
 
 test('an upstream that compacts itself is asked to, and its answer is handed on and charged', async () => {
