@@ -153,7 +153,7 @@ export interface PassthroughCodec {
 /** A caller's body that is handed on. */
 export interface PassedBody {
   readonly bytes: Uint8Array
-  /** What it says; of a large body the long strings may be marks, which `texts` knows. */
+  /** What it says; of a large body the long strings may be placeholders, which `texts` knows. */
   readonly json: JsonObject
   readonly texts: Texts
 }

@@ -1,9 +1,9 @@
 import { isUtf8 } from 'node:buffer'
 import { randomBytes } from 'node:crypto'
 import { readFileSync } from 'node:fs'
-import { isBusierThan } from './busy.ts'
 import { type Edited, patchInPlace } from './in-place.ts'
 import { isJsonObject, type JsonObject, type JsonValue, MAX_PARTS } from './json.ts'
+import { hasMorePartsThan } from './parts.ts'
 import { startsWithBom } from './scan.ts'
 import { applyPatches, findPatches, type JsonEdit, type Patch } from './splice.ts'
 
@@ -19,16 +19,17 @@ export interface Texts {
 export const PLAIN_TEXTS: Texts = { byteLength: text => Buffer.byteLength(text), whole: text => text }
 
 /**
- * A JSON object whose long strings were left where they are. In `json` a mark stands for each, and this knows what for.
+ * A JSON object whose long strings were left where they are. In `json` a placeholder stands for each, and this
+ * knows what for.
  * Keys are never cut, nor are the strings of the object's own members but for those that hold a prompt. It is for
  * reading what is short; nothing of it may be passed on.
  */
 export class Outline implements Texts {
   readonly json: JsonObject
   readonly #bytes: Buffer
-  /** The document with marks for its long strings. */
+  /** The document with placeholders for its long strings. */
   readonly #left: Buffer
-  /** A row for each mark, in the order of their numbers. */
+  /** A row for each placeholder, in the order of their numbers. */
   readonly #cuts: Int32Array
 
   constructor(json: JsonObject, bytes: Buffer, { left, cuts }: Cut) {
@@ -39,11 +40,11 @@ export class Outline implements Texts {
   }
 
   byteLength(text: string): number {
-    return isMark(text) ? this.#read(numberOf(text), LENGTH) : Buffer.byteLength(text)
+    return isPlaceholder(text) ? this.#read(numberOf(text), LENGTH) : Buffer.byteLength(text)
   }
 
   whole(text: string): string {
-    if (!isMark(text)) return text
+    if (!isPlaceholder(text)) return text
     const number = numberOf(text)
     return String(
       JSON.parse(this.#bytes.toString('utf8', this.#read(number, START), this.#read(number, END))),
@@ -111,7 +112,7 @@ export function readOutline(document: Uint8Array): Outline | undefined {
 }
 
 function parseLeft(left: Buffer): JsonObject | undefined {
-  if (isBusierThan(left, MAX_PARTS)) return undefined
+  if (hasMorePartsThan(left, MAX_PARTS)) return undefined
   try {
     const value: unknown = JSON.parse(left.toString('utf8', startsWithBom(left) ? 3 : 0))
     return isJsonObject(value) ? value : undefined
@@ -124,7 +125,7 @@ function parseLeft(left: Buffer): JsonObject | undefined {
 const PROMPTS: ReadonlySet<string> = new Set(['input', 'instructions', 'system'])
 
 function cutsAway(json: JsonObject): boolean {
-  for (const name in json) if (isMark(json[name]) && !PROMPTS.has(name)) return true
+  for (const name in json) if (isPlaceholder(json[name]) && !PROMPTS.has(name)) return true
   return false
 }
 
@@ -135,29 +136,30 @@ function startsWith(bytes: Buffer, at: number, text: Buffer): boolean {
   return true
 }
 
-/** What every mark begins with: nobody outside can write one. */
+/** What every placeholder begins with: nobody outside can write one. */
 const SECRET = randomBytes(12).toString('base64url')
 
 /** The secret, and a number in six letters from `a` to `p`. */
-const MARK_LENGTH = SECRET.length + 6
+const PLACEHOLDER_LENGTH = SECRET.length + 6
 
-/** A mark in its quotes. */
-const SPELLED_LENGTH = MARK_LENGTH + 2
+/** A placeholder in its quotes. */
+const SPELLED_LENGTH = PLACEHOLDER_LENGTH + 2
 
-function isMark(value: JsonValue | undefined): value is string {
-  return typeof value === 'string' && value.length === MARK_LENGTH && value.startsWith(SECRET)
+function isPlaceholder(value: JsonValue | undefined): value is string {
+  return typeof value === 'string' && value.length === PLACEHOLDER_LENGTH && value.startsWith(SECRET)
 }
 
-function numberOf(mark: string): number {
+function numberOf(placeholder: string): number {
   let number = 0
-  for (let at = SECRET.length; at < MARK_LENGTH; at += 1) number = number * 16 + mark.charCodeAt(at) - 0x61
+  for (let at = SECRET.length; at < PLACEHOLDER_LENGTH; at += 1)
+    number = number * 16 + placeholder.charCodeAt(at) - 0x61
   return number
 }
 
 /** What wasm/cut-strings.ts exports; there it says what each is. */
 interface CutterExports {
   memory: WebAssembly.Memory
-  MARK: WebAssembly.Global
+  PLACEHOLDER: WebAssembly.Global
   TEXT: WebAssembly.Global
   WINDOW: WebAssembly.Global
   LEFT: WebAssembly.Global
@@ -195,9 +197,9 @@ class Cutter {
 
   constructor(module: WebAssembly.Module) {
     this.#exports = cutterExports(new WebAssembly.Instance(module))
-    const { memory, MARK, TEXT, WINDOW, LEFT, ROWS } = this.#exports
+    const { memory, PLACEHOLDER, TEXT, WINDOW, LEFT, ROWS } = this.#exports
     this.#memory = Buffer.from(memory.buffer)
-    this.#memory.write(SECRET, Number(MARK.value), 'latin1')
+    this.#memory.write(SECRET, Number(PLACEHOLDER.value), 'latin1')
     this.#text = Number(TEXT.value)
     this.#window = Number(WINDOW.value)
     this.#left = Number(LEFT.value)

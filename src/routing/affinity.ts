@@ -3,7 +3,7 @@ import { dropOldest } from '@/clock/oldest.ts'
 import type { Format } from '@/generation/format.ts'
 import type { JsonObject } from '@/json/json.ts'
 import type { Texts } from '@/json/outline.ts'
-import { digestOpening } from './opening.ts'
+import { digestOpening } from './conversation-opening.ts'
 import type { Destination } from './order.ts'
 
 /** What of a request identifies the conversation that it belongs to. */

@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test'
 import { fileGateway } from '#tests/support/gateway/file-gateway.ts'
 import { type ManualClock, manualClock } from '#tests/support/manual-clock.ts'
 import { fileUpstream } from '#tests/support/upstreams/file-upstream.ts'
-import { MAX_FAILOVER_MS } from '@/exchange/attempt/routes.ts'
+import { MAX_FAILOVER_MS } from '@/exchange/attempt/failover.ts'
 
 const WHOLE =
   '{"id":"2","object":"chat.completion","choices":[{"index":0,"message":{"role":"assistant","content":"two"},"finish_reason":"stop"}],"usage":{"prompt_tokens":5,"completion_tokens":7,"total_tokens":12}}'

@@ -1,7 +1,7 @@
 import { GatewayError } from '@/errors/gateway-error.ts'
-import { isBusierThan } from '@/json/busy.ts'
 import { isJsonObject, type JsonObject, MAX_PARTS } from '@/json/json.ts'
 import { type Outline, PLAIN_TEXTS, readOutline, type Texts } from '@/json/outline.ts'
+import { hasMorePartsThan } from '@/json/parts.ts'
 import { OPEN_BRACE, startOf } from '@/json/scan.ts'
 import { type JsonEdit, spliceJson } from '@/json/splice.ts'
 import type { BodyTerms } from './body-arrival.ts'
@@ -16,7 +16,7 @@ export interface RequestBody {
   readonly outline?: Outline | undefined
 }
 
-/** What a body says in short: long strings may be marks, which `textsOf` the body knows. */
+/** What a body says in short: long strings may be placeholders, which `textsOf` the body knows. */
 export function outlineOf(body: RequestBody): JsonObject {
   return body.outline?.json ?? body.json
 }
@@ -142,8 +142,8 @@ function beginsObject({ buffer, byteOffset, length }: Uint8Array): boolean {
 const utf8 = new TextDecoder('utf-8', { fatal: true })
 
 /** @throws GatewayError `invalid_request` for JSON of so many parts that reading it would hold up everybody else */
-export function refuseBusy(bytes: Uint8Array): void {
-  if (!isBusierThan(bytes, MAX_PARTS)) return
+export function refuseManyParts(bytes: Uint8Array): void {
+  if (!hasMorePartsThan(bytes, MAX_PARTS)) return
   throw new GatewayError(
     'invalid_request',
     `The body has more than ${MAX_PARTS} objects, arrays and members in all`,
@@ -151,7 +151,7 @@ export function refuseBusy(bytes: Uint8Array): void {
 }
 
 function parse(bytes: Uint8Array): JsonObject {
-  refuseBusy(bytes)
+  refuseManyParts(bytes)
   let value: unknown
   try {
     value = JSON.parse(utf8.decode(bytes))

@@ -1,5 +1,5 @@
 import { GatewayError } from '@/errors/gateway-error.ts'
-import type { Prepared } from '@/exchange/attempt/routes.ts'
+import type { Prepared } from '@/exchange/attempt/failover.ts'
 import * as gemini from '@/formats/gemini-generate-content/images.ts'
 import * as openai from '@/formats/openai/images.ts'
 import type { ImageAnswer, ImageRequest, LostFact } from '@/generation/image.ts'

@@ -1,7 +1,7 @@
 import type { GatewayError } from '@/errors/gateway-error.ts'
 import { notOffered } from '@/exchange/admission/admission.ts'
 import type { RequestBody } from '@/exchange/admission/body.ts'
-import type { Prepared } from '@/exchange/attempt/routes.ts'
+import type { Prepared } from '@/exchange/attempt/failover.ts'
 import { textTokens, withMargin } from '@/exchange/billing/token-estimate.ts'
 import type { UsedUp } from '@/exchange/billing/used-up.ts'
 import { invalidRequest, unsupported } from '@/formats/invalid.ts'

@@ -1,6 +1,6 @@
 import { GatewayError } from '@/errors/gateway-error.ts'
 import { notOffered } from '@/exchange/admission/admission.ts'
-import type { Prepared, Servable } from '@/exchange/attempt/routes.ts'
+import type { Prepared, Servable } from '@/exchange/attempt/failover.ts'
 import type { OperationPrice } from '@/exchange/billing/quote.ts'
 import type { UsedUp } from '@/exchange/billing/used-up.ts'
 import { callerOf, type ExchangeRecord } from '@/exchange/record.ts'

@@ -1,4 +1,4 @@
-import type { Admitted, Prepared, Servable } from '@/exchange/attempt/routes.ts'
+import type { Admitted, Prepared, Servable } from '@/exchange/attempt/failover.ts'
 import { relayFlow } from '@/exchange/relay/flow.ts'
 import { isEventStream, streamHeaders } from '@/exchange/relay/reply.ts'
 import { relayWhole } from '@/exchange/relay/whole.ts'

@@ -1,6 +1,6 @@
 import { asGatewayError, GatewayError } from '@/errors/gateway-error.ts'
 import { judgeEarly, send } from '@/exchange/attempt/attempt.ts'
-import { overCandidates, type Prepared, type Servable, type Try } from '@/exchange/attempt/routes.ts'
+import { overCandidates, type Prepared, type Servable, type Try } from '@/exchange/attempt/failover.ts'
 import { charge } from '@/exchange/billing/charge.ts'
 import type { Meter } from '@/exchange/billing/meter.ts'
 import type { UsedUp } from '@/exchange/billing/used-up.ts'

@@ -1,6 +1,6 @@
 import type { AnswerListener } from '@/exchange/attempt/answer-body.ts'
 import { fetchWhole } from '@/exchange/attempt/attempt.ts'
-import { overCandidates, type Prepared, type Servable, type Try } from '@/exchange/attempt/routes.ts'
+import { overCandidates, type Prepared, type Servable, type Try } from '@/exchange/attempt/failover.ts'
 import { charge } from '@/exchange/billing/charge.ts'
 import type { UsedUp } from '@/exchange/billing/used-up.ts'
 import { withAnswerLosses } from '@/formats/lowering/caller-words.ts'

@@ -7,15 +7,15 @@
  * are checked here, but for their UTF-8.
  */
 
-/** What every mark begins with, as the caller wrote it here: so many letters. */
-export const MARK: i32 = 16
-export const MARK_BYTES: i32 = 16
+/** What every placeholder begins with, as the caller wrote it here: so many letters. */
+export const PLACEHOLDER: i32 = 16
+export const PLACEHOLDER_BYTES: i32 = 16
 
 /** Where the caller writes each piece of the text, of at most so many bytes; there is room for another 64 behind it. */
 export const TEXT: i32 = 64
 export const WINDOW: i32 = 64 * 1024
 
-/** Where what is left of a piece is, and how much at most: it can be longer than the piece by the mark that it ends. */
+/** Where what is left of a piece is, and how much at most: it can be longer than the piece by the placeholder that it ends with. */
 export const LEFT: i32 = 66 * 1024
 const LEFT_BYTES: i32 = WINDOW + 64
 
@@ -77,7 +77,7 @@ export function begin(): void {
 
 /**
  * Takes the next piece of the text, which begins where the last one was done with. Every string of more than `most` bytes
- * that is no key gets a mark in its place: the mark's beginning, and six letters that number it.
+ * that is no key gets a placeholder: the beginning that stands at PLACEHOLDER, and six letters that number it.
  * @returns the bytes of the piece that are done with; -1 where a string is not as JSON has it
  */
 export function take(length: i32, most: i32, isLast: bool): i32 {
@@ -156,8 +156,8 @@ function keep(from: i32, to: i32): void {
 function writeCut(close: i32): void {
   let out = LEFT + written
   store<u8>(out++, QUOTE)
-  v128.store(out, v128.load(MARK))
-  out += MARK_BYTES
+  v128.store(out, v128.load(PLACEHOLDER))
+  out += PLACEHOLDER_BYTES
   for (let shift = 20; shift >= 0; shift -= 4) store<u8>(out++, 0x61 + ((cutCount >> shift) & 15))
   store<u8>(out++, QUOTE)
   written = out - LEFT

@@ -1,6 +1,6 @@
 import type { ServerWebSocket } from 'bun'
 import { asGatewayError, GatewayError } from '@/errors/gateway-error.ts'
-import { refuseBusy } from '@/exchange/admission/body.ts'
+import { refuseManyParts } from '@/exchange/admission/body.ts'
 import type { ConversationCall } from '@/exchange/call.ts'
 import { errorResponse } from '@/exchange/relay/reply.ts'
 import type { ResponseGateway } from '@/exchange/responses/kept-responses.ts'
@@ -145,7 +145,7 @@ export class ResponseSocket {
     let lane: string | undefined
     try {
       const bytes = Buffer.from(frame)
-      refuseBusy(bytes)
+      refuseManyParts(bytes)
       const json = parseObject(frame)
       lane = asString(json?.['stream_id'])
       if (json === undefined) throw new GatewayError('invalid_json', 'The frame is not a JSON object')

@@ -10,7 +10,7 @@ const NUMBERED = 10
  * Whether a text has more than `most` objects, arrays and members. JSON.parse takes up to a thousand times as long for
  * one as for a letter of text. What is no JSON is counted all the same.
  */
-export function isBusierThan(text: Uint8Array, most: number): boolean {
+export function hasMorePartsThan(text: Uint8Array, most: number): boolean {
   if (text.length <= most) return false
   const bytes = Buffer.from(text.buffer, text.byteOffset, text.length)
   let count = 0

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
-import { isBusierThan } from '@/json/busy.ts'
+import { hasMorePartsThan } from '@/json/parts.ts'
 
-const isBusy = (text: string, most: number) => isBusierThan(Buffer.from(text), most)
+const isBusy = (text: string, most: number) => hasMorePartsThan(Buffer.from(text), most)
 
 test('objects, arrays and members count, and nothing else does', () => {
   const document = '{"a": [1, 2, "[{:"], "b\\"[": {}, "c": null}'
@@ -26,6 +26,6 @@ test('what does not close counts as well', () => {
 
 test('bytes within a larger buffer are those that are looked at', () => {
   const bytes = Buffer.from('[[[[[[ 123456789')
-  expect(isBusierThan(bytes.subarray(6), 1)).toBe(false)
-  expect(isBusierThan(bytes.subarray(0, 6), 5)).toBe(true)
+  expect(hasMorePartsThan(bytes.subarray(6), 1)).toBe(false)
+  expect(hasMorePartsThan(bytes.subarray(0, 6), 5)).toBe(true)
 })
