@@ -142,6 +142,10 @@ describe('reasoning that the upstream did not make, or takes none back of', () =
       'messages.1.content.0: Invalid `signature` in `thinking` block. The block is bound to a different conversation. Remove the block, or set `thinking.block_binding.prefix_mismatch_behavior` to "drop_block".',
       null,
     ],
+    [
+      'messages.3.content.1: `thinking` or `redacted_thinking` blocks in the latest assistant message cannot be modified. These blocks must remain as they were in the original response.',
+      null,
+    ],
     ['Thought signature is not valid.', null],
     ['Corrupted thought signature.', null],
     ['Some content is bad', 'invalid_encrypted_content'],
