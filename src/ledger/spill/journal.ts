@@ -22,7 +22,10 @@ export interface JournalFile {
 export interface Journal {
   /** Resolves when the settlement is on disk. */
   append(settlement: Settlement): Promise<void>
-  /** Posts everything in it, and empties it if nothing came meanwhile. */
+  /**
+   * Posts everything in it, and empties it if nothing came meanwhile.
+   * @throws Error for one that was damaged since it was written: what can be read is posted, and all of it stays
+   */
   replay(settle: (settlements: readonly Settlement[]) => Promise<void>): Promise<void>
   /** Whether more may be promised: tries. */
   probe(): Promise<boolean>
@@ -95,7 +98,10 @@ export function openJournal(
       const until = size
       if (until === 0) return
       const bytes = await inTurn(() => file.read(until))
-      await settle(decodeTexts(bytes, readSettlement).items)
+      const { items, intactBytes } = decodeTexts(bytes, readSettlement)
+      await settle(items)
+      if (intactBytes < until)
+        throw new Error(`the journal is damaged: of ${until} bytes ${intactBytes} can be read`)
       await inTurn(async () => {
         if (size !== until) return
         await file.truncate(0)

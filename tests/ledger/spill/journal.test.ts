@@ -177,6 +177,23 @@ test('what could not be posted is in the journal for the next time, and is in it
   expect([disk.length(), journal.isEmpty()]).toEqual([0, true])
 })
 
+test('one that was damaged while its process lives is posted as far as it can be read, and is not emptied', async () => {
+  const path = join(fixture.directory, 'damaged')
+  const journal = openJournal(await openJournalFile(path), SILENT)
+  const [first, second] = [settlement(1n), settlement(2n)]
+  await journal.append(first)
+  await journal.append(second)
+  const damaged = readFileSync(path).fill(0, encodeRecords([first]).length)
+  writeFileSync(path, damaged)
+  const posted: Settlement[] = []
+  const replayed = journal.replay(async settlements => void posted.push(...settlements))
+  await expect(replayed).rejects.toThrow('the journal is damaged')
+  expect([posted, journal.isEmpty()]).toEqual([[first], false])
+  expect(readFileSync(path)).toEqual(damaged)
+  await journal.close()
+  rmSync(path)
+})
+
 test('whoever looks for room leaves the file as it was', async () => {
   const disk = smallDisk({ bytes: 8192 })
   const journal = openJournal(disk.file, SILENT)
