@@ -61,7 +61,7 @@ function wrongCharge(
       say(`a whole answer was charged ${charged}, due ${due.join(' or ')}`)
     }
   } else {
-    const most = first.status === 200 ? view.most(plan, first.sentAt) : 0n
+    const most = first.status === 200 || isUntold(view, first) ? view.most(plan, first.sentAt) : 0n
     const least = plan.idempotent || first.status !== 200 ? 0n : leastOfCut(view, first)
     if (charged < least || charged > most)
       say(`charged ${charged} with ${first.status}, due ${least} to ${most}`)
@@ -85,9 +85,20 @@ function wholeDues(view: View, plan: CallPlan, sentAt: number): Due[] {
   )
 }
 
-/** What the caller had got; of a process that was killed, at its last checkpoint before that. */
+/** Whether nobody could tell its caller that a film was ordered, since the database did not say whether it has the job. */
+function isUntold(view: View, { plan, status = 0, sentAt, endedAt }: Call): boolean {
+  return plan.surface === 'videos' && status >= 500 && !view.isCalm(sentAt, endedAt)
+}
+
+/** What the caller had got, or a film that is made, whoever asks for it; of a process that was killed, at its last checkpoint before that. */
 function leastOfCut(view: View, call: Call): bigint {
   const { plan, sentAt, received } = call
+  const costs = (tokens: number) =>
+    view
+      .lists(plan, sentAt)
+      .map(list => view.cost(plan, list, 0, tokens))
+      .reduce(smaller)
+  if (plan.surface === 'videos') return view.attempts(plan).at(-1)?.isGood === true ? costs(0) : 0n
   const kill = view.killOf(call)
   const known = kill === undefined ? Number.POSITIVE_INFINITY : kill.at - view.late(CHECKPOINT_MS)
   const isCheckpointed = !view.story.disturbances.some(
@@ -96,10 +107,7 @@ function leastOfCut(view: View, call: Call): bigint {
   )
   const tokens = received.findLast(({ at }) => at <= known)?.tokens ?? 0
   if (tokens === 0 || !isCheckpointed) return 0n
-  return view
-    .lists(plan, sentAt)
-    .map(list => view.cost(plan, list, 0, tokens))
-    .reduce(smaller)
+  return costs(tokens)
 }
 
 /** Charges whose ids no caller has heard of: each is of a call that got no head. */

@@ -122,7 +122,7 @@ export function planOf(seed: number, { hasRedis, workers, gateways }: Shape): St
 
 /** @param longOf one in so many streams takes several checkpoints */
 function callOf(name: string, longOf: number, random: Random): CallPlan {
-  const surface = random(8) === 0 ? pick(SURFACES.slice(4), random) : pick(SURFACES.slice(0, 4), random)
+  const surface = random(6) === 0 ? pick(SURFACES.slice(4), random) : pick(SURFACES.slice(0, 4), random)
   const streamed = isConversation(surface) && random(4) > 0
   const isLong = streamed && random(longOf) === 0
   const events = isLong ? 150 : 4 + random(40)

@@ -3,7 +3,7 @@ import { until } from '#tests/support/upstreams/upstream.ts'
 import { act } from './acts.ts'
 import { type CallPlan, send, told } from './caller.ts'
 import { breakIt } from './faults.ts'
-import { follow } from './follow.ts'
+import { follow, isFollowed } from './follow.ts'
 import { type Fault, PAYERS, planOf, type Step } from './plan.ts'
 import { probe } from './probe.ts'
 import type { Story } from './story.ts'
@@ -118,7 +118,7 @@ async function call(
   const key = payers[plan.payer]?.keys[plan.key]?.key ?? ''
   const once = async (leaves: boolean) => {
     const made = await send(await world.someGateway(), key, plan, leaves)
-    if (plan.background && made.isWhole) await follow(made, key, world.someGateway)
+    if (isFollowed(plan) && made.isWhole) await follow(made, key, world.someGateway)
     calls.push(made)
     tell(told(made))
     return made
@@ -127,6 +127,8 @@ async function call(
     for (let tries = 0; tries < TRIES; tries += 1) {
       const { isWhole, status = 0 } = await once(leaves && tries === 0)
       if (isWhole || (status > 200 && status < 500 && status !== 409 && status !== 429)) return
+      // Its film is not made: asked again, it is that one again.
+      if (status === 200 && isFollowed(plan)) return
       await Bun.sleep(300)
     }
   }

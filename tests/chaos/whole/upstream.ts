@@ -1,4 +1,5 @@
 import { eventStream, scriptedUpstream } from '#tests/support/upstreams/upstream.ts'
+import { type Films, openFilms } from './films.ts'
 import { isConversation, PROMPT_TOKENS, type Surface, textOf, WIRES, type Wire } from './wire.ts'
 
 /** What an upstream does when it is asked first; asked again for the same answer it gives a whole one. */
@@ -41,7 +42,7 @@ export class Attempt {
   endedAt = Number.POSITIVE_INFINITY
   /** Tokens that were sent of the answer so far. */
   sent = 0
-  /** All of it was sent. */
+  /** All of it was sent; of a film, that it is made. */
   isWhole = false
 
   constructor(does: string, channel: string) {
@@ -81,8 +82,10 @@ export function promptOf(name: string, { events, each, paceMs, behaviour }: Scri
 
 export function openVendor(): Vendor {
   const attempts = new Map<string, Attempt[]>()
+  const films = openFilms()
   const counter = { events: 0 }
-  const upstream = scriptedUpstream(async ({ path, headers, body }, signal) => {
+  const upstream = scriptedUpstream(async ({ method, path, headers, body }, signal) => {
+    if (method !== 'POST') return films.lookAt(path.split('/').at(-1) ?? '')
     const text = new TextDecoder().decode(body)
     const [, name = '', events, each, paceMs, behaviour = 'good'] =
       /\[([\w-]+) (\d+) (\d+) (\d+) (\w+)\]/.exec(text) ?? []
@@ -99,12 +102,7 @@ export function openVendor(): Vendor {
     }
     const script = { events: Number(events), each: Number(each), paceMs: Number(paceMs) }
     const surface = surfaceOf(path)
-    if (!isConversation(surface)) {
-      await Bun.sleep(script.paceMs)
-      attempt.end(attempt.isGood)
-      if (!attempt.isGood) return new Response(null, { status: 500 })
-      return Response.json(surface === 'images' ? PICTURE : EMBEDDING)
-    }
+    if (!isConversation(surface)) return inOne(surface, script, attempt, films)
     // An honest vendor says no more than it was allowed to.
     const most = /"(?:max_tokens|max_completion_tokens|max_output_tokens|maxOutputTokens)":\s*(\d+)/.exec(
       text,
@@ -117,6 +115,20 @@ export function openVendor(): Vendor {
     return (isStreamed ? flowing : atOnce)(WIRES[surface], said, pieces, attempt, signal)
   })
   return { url: upstream.url, attempts, events: () => counter.events, stop: upstream.stop }
+}
+
+/** What is no conversation: an embedding, a picture, or a film, which is only begun. */
+async function inOne(
+  surface: Surface,
+  { events, paceMs }: { events: number; paceMs: number },
+  attempt: Attempt,
+  films: Films,
+): Promise<Response> {
+  await Bun.sleep(paceMs)
+  if (surface === 'videos') return films.begin(attempt, events)
+  attempt.end(attempt.isGood)
+  if (!attempt.isGood) return new Response(null, { status: 500 })
+  return Response.json(surface === 'images' ? PICTURE : EMBEDDING)
 }
 
 interface Said {
@@ -201,6 +213,7 @@ const PICTURE = { created: 1, data: [{ b64_json: 'AAAA' }] }
 function surfaceOf(path: string): Surface {
   if (path.includes('embeddings')) return 'embeddings'
   if (path.includes('images')) return 'images'
+  if (path.includes('videos')) return 'videos'
   if (path.includes('responses')) return 'responses'
   if (path.includes('messages')) return 'messages'
   return path.includes('enerateContent') ? 'gemini' : 'chat'

@@ -1,6 +1,7 @@
 import type { Call, CallPlan } from './caller.ts'
 import { type Ban, type Disturbance, LATE_TIMES, type Story } from './story.ts'
 import type { Attempt } from './upstream.ts'
+import { FILM_SECONDS } from './wire.ts'
 import { ratesOf, type World } from './world.ts'
 
 /** A process that is killed so soon after an answer's end may not have charged it. */
@@ -46,14 +47,15 @@ export class View {
 
   /** What so many tokens cost by a price list. */
   cost({ surface }: CallPlan, list: number, input: number, output: number): bigint {
-    const { input: inputNano, output: outputNano, picture } = ratesOf(list)
+    const { input: inputNano, output: outputNano, picture, filmSecond } = ratesOf(list)
     if (surface === 'images') return BigInt(picture)
+    if (surface === 'videos') return BigInt(FILM_SECONDS * filmSecond)
     return BigInt(input * inputNano + output * outputNano)
   }
 
   /** The most that anything that was done for it can have cost. */
   most(plan: CallPlan, sentAt: number): bigint {
-    const attempts = this.attempts(plan)
+    const attempts = this.attempts(plan).filter(({ isWhole }) => isWhole || plan.surface !== 'videos')
     if (attempts.length === 0) return 0n
     const sent = Math.max(...attempts.map(each => each.sent))
     const costs = this.lists(plan, sentAt).map(list => this.cost(plan, list, inputBound(plan), sent))

@@ -1,10 +1,12 @@
 /** What the simulation's callers call. */
-export const SURFACES = ['chat', 'responses', 'messages', 'gemini', 'embeddings', 'images'] as const
+export const SURFACES = ['chat', 'responses', 'messages', 'gemini', 'embeddings', 'images', 'videos'] as const
 export type Surface = (typeof SURFACES)[number]
-type Conversation = Exclude<Surface, 'embeddings' | 'images'>
+type Conversation = Exclude<Surface, 'embeddings' | 'images' | 'videos'>
 
 /** Tokens of each prompt, as the upstream reports them. */
 export const PROMPT_TOKENS = 10
+/** How long each film is that is ordered, in seconds. */
+export const FILM_SECONDS = 4
 /** One token, as the gateway counts and the upstream reports: four bytes. */
 const TOKEN = 'abc '
 
@@ -231,5 +233,7 @@ export function requestOf(
       return { path: '/v1/embeddings', body: { model: 'embed', input: prompt } }
     case 'images':
       return { path: '/v1/images/generations', body: { model: 'picture', prompt } }
+    case 'videos':
+      return { path: '/v1/videos', body: { model: 'film', prompt, seconds: String(FILM_SECONDS) } }
   }
 }

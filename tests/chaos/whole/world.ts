@@ -200,17 +200,20 @@ async function fileOf(apiUrl: string, key: string): Promise<number> {
   }
 }
 
-const FORMATS: Record<(typeof CHANNELS)[number], string> = {
+/** Each of the plan, and the one that makes films, which is always there: nobody else could follow those. */
+const FORMATS: Record<(typeof CHANNELS)[number] | 'films', string> = {
   chat: 'openai-chat-completions',
   other: 'openai-chat-completions',
   responses: 'openai-responses',
   messages: 'anthropic-messages',
   gemini: 'gemini-generate-content',
+  films: 'openai-responses',
 }
 
-/** What a token of prompt and of the answer costs by a price list, and a picture, in nano. */
-export function ratesOf(list: number): { input: number; output: number; picture: number } {
-  return { input: 1_000 * (1 + list), output: 2_000 * (1 + list), picture: 100_000 * (1 + list) }
+/** What a token of prompt and of the answer costs by a price list, a picture, and a second of a film, in nano. */
+export function ratesOf(list: number) {
+  const times = 1 + list
+  return { input: 1_000 * times, output: 2_000 * times, picture: 100_000 * times, filmSecond: 25_000 * times }
 }
 
 /**
@@ -221,7 +224,7 @@ export function ratesOf(list: number): { input: number; output: number; picture:
 function configOf(url: string, { list, off, shut }: Catalog, from: number): string {
   const rates = ratesOf(list)
   const timeouts = '{ connect_ms: 5000, first_byte_ms: 2500, idle_ms: 2000 }'
-  const channel = (name: (typeof CHANNELS)[number]) =>
+  const channel = (name: keyof typeof FORMATS) =>
     `  - { name: ${name}, format: ${FORMATS[name]}, base_url: "${url}", api_keys: ["secret-of-${name}"], allow_private: true, priority: ${name === 'other' ? 1 : 0}, timeouts: ${timeouts} }`
   const model = (id: string, channels: readonly string[], prices: string) =>
     `  - { id: ${id}, owned_by: at-${from}, channels: [${channels
@@ -233,10 +236,12 @@ function configOf(url: string, { list, off, shut }: Catalog, from: number): stri
 ${CHANNELS.filter(name => name !== shut)
   .map(channel)
   .join('\n')}
+${channel('films')}
 models:
 ${MODELS.map(id => model(id, [id, 'other'], `{ input: ${rates.input / 1000}, output: ${rates.output / 1000} }`)).join('\n')}
 ${model('embed', ['chat', 'other'], `{ input: ${rates.input / 1000} }`)}
 ${model('picture', ['chat', 'other'], `{ per_image: { default: ${rates.picture / 1e9} } }`)}
+${model('film', ['films'], `{ per_video_second: ${rates.filmSecond / 1e9} }`)}
 limits:
   account: ${ample}
   key: ${ample}
