@@ -25,7 +25,7 @@ interface PromptTokens {
 /** The tokens of a prompt as `estimateTokens` has them, and what they may turn out to be. */
 export function weighPrompt(body: JsonObject, bytes: number, texts: Texts = PLAIN_TEXTS): PromptTokens {
   const tally = new Tally(texts)
-  for (const name of PROMPT_FIELDS) tally.add(body[name], false)
+  for (const name of PROMPT_FIELDS) tally.add(body[name], 'blocks')
   while (tally.left > 0) {
     const block = tally.blocks.pop()
     const data = block === undefined ? tally.data.pop() : undefined
@@ -125,39 +125,40 @@ class Tally {
   }
 
   /** Adds what a value says by itself; one that holds others waits. */
-  add(value: JsonValue | undefined, isData: boolean): void {
+  add(value: JsonValue | undefined, as: 'blocks' | 'data'): void {
     this.left -= 1
     if (typeof value === 'string') this.textBytes += this.texts.byteLength(value)
-    else if (typeof value === 'object' && value !== null) (isData ? this.data : this.blocks).push(value)
-    else if (isData && value !== undefined) this.textBytes += String(value).length
+    else if (typeof value === 'object' && value !== null) this[as].push(value)
+    else if (as === 'data' && value !== undefined) this.textBytes += String(value).length
   }
 
-  addAll(values: readonly JsonValue[], isData: boolean): void {
+  addAll(values: readonly JsonValue[], as: 'blocks' | 'data'): void {
     if (values.length > this.left) this.left = 0
-    else for (const value of values) this.add(value, isData)
+    else for (const value of values) this.add(value, as)
   }
 }
 
 function weighData(value: JsonObject | JsonValue[], tally: Tally): void {
-  if (Array.isArray(value)) return tally.addAll(value, true)
+  if (Array.isArray(value)) return tally.addAll(value, 'data')
   for (const name in value) {
     if (tally.left <= 0) return
     tally.textBytes += Buffer.byteLength(name) + MEMBER_BYTES
-    tally.add(value[name], true)
+    tally.add(value[name], 'data')
   }
 }
 
 /** A turn, a part of one, a tool, or a list of such. */
 function weighBlock(value: JsonObject | JsonValue[], tally: Tally): void {
-  if (Array.isArray(value)) return tally.addAll(value, false)
+  if (Array.isArray(value)) return tally.addAll(value, 'blocks')
   if (value['role'] !== undefined) tally.fixedTokens += TURN_TOKENS
   for (const name in value) {
     if (tally.left <= 0) return
     const member = value[name]
     const kind = KINDS.get(name)
-    if (kind === undefined) tally.add(member, false)
+    if (kind === undefined) tally.add(member, 'blocks')
     else if (isMedia(kind, member)) weighMedium(value, name, member, tally)
-    else if (!isSilent(kind, value)) tally.add(member, kind === 'data' && isJsonObject(member))
+    else if (!isSilent(kind, value))
+      tally.add(member, kind === 'data' && isJsonObject(member) ? 'data' : 'blocks')
   }
 }
 

@@ -1,4 +1,4 @@
-import { mediaTypeOf } from '@/formats/openai/image-type.ts'
+import { imageTypeOf } from '@/formats/openai/image-type.ts'
 import { unwrapSignature } from '@/formats/signatures/signature.ts'
 import { type MediaPart, mediaPart, type OpaquePart, type ReasoningPart } from '@/generation/part.ts'
 import { asArray, asObject, asString, isJsonObject, type JsonObject, type JsonValue } from '@/json/json.ts'
@@ -51,10 +51,10 @@ export function reasoningSignature(
 }
 
 /** Where a reasoning item has its texts; the raw ones are its content. */
-export type ReasoningField = 'summary' | 'content'
+export type ReasoningTextField = 'summary' | 'content'
 
 /** The paragraphs of a reasoning item. */
-export function reasoningTexts(item: JsonObject, field: ReasoningField): string[] {
+export function reasoningTexts(item: JsonObject, field: ReasoningTextField): string[] {
   return asArray(item[field]).flatMap(part => asString(asObject(part)?.['text']) ?? [])
 }
 
@@ -62,7 +62,7 @@ export function reasoningTexts(item: JsonObject, field: ReasoningField): string[
 export function decodeImageCall(item: JsonObject): MediaPart | OpaquePart {
   const result = asString(item['result'])
   if (result === undefined || result === '') return opaqueItem(item, 'image_generation_call')
-  const mediaType = mediaTypeOf(asString(item['output_format']))
+  const mediaType = imageTypeOf(asString(item['output_format']))
   return mediaPart({ kind: 'image', mediaType, source: { type: 'base64', data: result } })
 }
 

@@ -1,5 +1,5 @@
 /** The media type of what OpenAI calls `output_format`: png where it says nothing. */
-export function mediaTypeOf(outputFormat: string | undefined): string {
+export function imageTypeOf(outputFormat: string | undefined): string {
   return outputFormat === 'svg' ? 'image/svg+xml' : `image/${outputFormat ?? 'png'}`
 }
 

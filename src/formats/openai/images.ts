@@ -5,7 +5,7 @@ import type { ImageAnswer, ImageRequest, LostFact, MadeImage } from '@/generatio
 import { NO_USAGE, outputTokens, readCount, type Usage } from '@/generation/usage.ts'
 import { asArray, asNumber, asObject, asString, type JsonObject, present } from '@/json/json.ts'
 import { formatEvent } from '@/sse/event.ts'
-import { mediaTypeOf, outputFormatOf } from './image-type.ts'
+import { imageTypeOf, outputFormatOf } from './image-type.ts'
 
 /**
  * What OpenAI's `/v1/images/*` does; the same at every upstream with an API like OpenAI's.
@@ -41,7 +41,7 @@ export function decodeImageRequest(fields: JsonObject): ImageRequest {
     count: countOf(fields),
     size: parseSize(size),
     aspectRatio: undefined,
-    mediaType: format === undefined ? undefined : mediaTypeOf(format),
+    mediaType: format === undefined ? undefined : imageTypeOf(format),
     unread: Object.keys(fields).filter(name => !KNOWN.has(name) && fields[name] !== null),
   }
 }
@@ -120,7 +120,7 @@ function sizesOf(model: string): readonly string[] {
 
 /** Undefined for what holds no image that can be handed on. */
 export function decodeImageAnswer(json: JsonObject): ImageAnswer | undefined {
-  const mediaType = mediaTypeOf(asString(json['output_format']))
+  const mediaType = imageTypeOf(asString(json['output_format']))
   const images = asArray(json['data']).flatMap(entry => decodeImage(asObject(entry) ?? {}, mediaType))
   return images.length === 0 ? undefined : { images, withheld: [], usage: decodeImageUsage(json) }
 }

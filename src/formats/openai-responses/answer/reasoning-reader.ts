@@ -1,6 +1,6 @@
 import {
   decodeReasoning,
-  type ReasoningField,
+  type ReasoningTextField,
   reasoningSignature,
   reasoningTexts,
 } from '@/formats/openai-responses/items.ts'
@@ -18,7 +18,7 @@ export class ReasoningReader implements ItemReader {
   readonly #id: string | undefined
   #block: number | undefined
   /** Which texts are shown; decided by what comes first. */
-  #field: ReasoningField = 'summary'
+  #field: ReasoningTextField = 'summary'
   /** The paragraph that is written now, and how much was emitted of each. */
   #paragraph = -1
   readonly #told = new Map<number, ToldText>()
@@ -35,15 +35,15 @@ export class ReasoningReader implements ItemReader {
 
   added(): void {}
 
-  part(field: ReasoningField, event: JsonObject, emit: Emit): void {
+  part(field: ReasoningTextField, event: JsonObject, emit: Emit): void {
     this.#turnTo(field, indexIn(event, field), emit)
   }
 
-  delta(field: ReasoningField, event: JsonObject, emit: Emit): void {
+  delta(field: ReasoningTextField, event: JsonObject, emit: Emit): void {
     this.#write(field, indexIn(event, field), asString(event['delta']), emit)
   }
 
-  textDone(field: ReasoningField, event: JsonObject, emit: Emit): void {
+  textDone(field: ReasoningTextField, event: JsonObject, emit: Emit): void {
     this.#fill(field, indexIn(event, field), asString(event['text']), emit)
   }
 
@@ -84,7 +84,7 @@ export class ReasoningReader implements ItemReader {
     if (!this.ended) this.#end(undefined, emit)
   }
 
-  #start(field: ReasoningField, redacted: boolean, emit: Emit): number {
+  #start(field: ReasoningTextField, redacted: boolean, emit: Emit): number {
     const block = this.#source.nextBlock()
     this.#block = block
     this.#field = field
@@ -94,7 +94,7 @@ export class ReasoningReader implements ItemReader {
   }
 
   /** Makes a paragraph the one that deltas belong to; undefined when this kind of text is not the one shown. */
-  #turnTo(field: ReasoningField, index: number, emit: Emit): number | undefined {
+  #turnTo(field: ReasoningTextField, index: number, emit: Emit): number | undefined {
     if (this.ended) return undefined
     const block = this.#block ?? this.#start(field, false, emit)
     if (this.#field !== field) return undefined
@@ -106,7 +106,7 @@ export class ReasoningReader implements ItemReader {
     return block
   }
 
-  #write(field: ReasoningField, index: number, text: string | undefined, emit: Emit): void {
+  #write(field: ReasoningTextField, index: number, text: string | undefined, emit: Emit): void {
     if (text === undefined || text === '') return
     const block = this.#turnTo(field, index, emit)
     if (block === undefined) return
@@ -114,7 +114,7 @@ export class ReasoningReader implements ItemReader {
     emit({ type: 'reasoning-delta', block, text })
   }
 
-  #fill(field: ReasoningField, index: number, whole: string | undefined, emit: Emit): void {
+  #fill(field: ReasoningTextField, index: number, whole: string | undefined, emit: Emit): void {
     const told = this.#told.get(index)
     if (whole === undefined) return
     const rest = told === undefined ? whole : untold(whole, told)
@@ -143,6 +143,6 @@ export class ReasoningReader implements ItemReader {
 const INDEX = { summary: 'summary_index', content: 'content_index' } as const
 
 /** The paragraph that an event is about. */
-function indexIn(event: JsonObject, field: ReasoningField): number {
+function indexIn(event: JsonObject, field: ReasoningTextField): number {
   return asNumber(event[INDEX[field]]) ?? 0
 }

@@ -250,7 +250,7 @@ export class EventDecoder implements StreamMachine<SseEvent, GenerationEvent> {
     const item = asObject(event['item'])
     if (item === undefined) return
     const index = this.#index(event)
-    this.#replace(index, item, emit, true)
+    this.#replace(index, item, 'added', emit)
     this.#reader(index, item, emit)?.added(item, emit)
   }
 
@@ -259,14 +259,14 @@ export class EventDecoder implements StreamMachine<SseEvent, GenerationEvent> {
     if (item === undefined) return
     const index = this.#index(event)
     if (this.#context.isPassed === true) this.#doneItems.set(index, data)
-    this.#replace(index, item, emit, false)
+    this.#replace(index, item, 'done', emit)
     this.#reader(index, item, emit)?.done(item, emit)
   }
 
   /** Makes room where an upstream numbers two items alike: the second one is no repetition of the first. */
-  #replace(index: number, item: JsonObject, emit: Emit, begins: boolean): void {
+  #replace(index: number, item: JsonObject, what: 'added' | 'done', emit: Emit): void {
     const known = this.#items.get(index)
-    if (known === undefined || (known.reads(item) && !(begins && known.ended))) return
+    if (known === undefined || (known.reads(item) && !(what === 'added' && known.ended))) return
     known.cut(emit)
     this.#items.delete(index)
   }
