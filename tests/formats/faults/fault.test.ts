@@ -194,6 +194,9 @@ describe("what is the operator's stays with the operator", () => {
   test.each([
     ['Incorrect API key provided: sk-proj-abcd1234efgh5678.', 'Incorrect API key provided: [key]'],
     ['key AIzaSyA-1234567890abcdef is bad', 'key [key] is bad'],
+    ['Incorrect API key provided: letmein', 'Incorrect API key provided: [key]'],
+    ['Invalid api_key=letmein, ask for another', 'Invalid api_key=[key], ask for another'],
+    ['Missing API key: pass one', 'Missing API key: pass one'],
     ['header Authorization: Bearer abc.def', 'header Authorization: Bearer [key]'],
     ['see https://internal.example.com:8443/v1?key=1 now', 'see [url] now'],
     [
