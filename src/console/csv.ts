@@ -40,8 +40,8 @@ export function csvResponse(name: string, body: string | ReadableStream<Uint8Arr
 }
 
 /**
- * The same, read as it is written: however long it is, only a part of it is in memory. The first part is read before it
- * answers, so that what cannot be read is an error, and no file that breaks off.
+ * A file to keep whose rows are read while it is written: however long it is, only a part of it is in memory. The first part
+ * is read before it answers, so that what cannot be read is an error, and no file that breaks off.
  */
 export async function csvDownload(
   name: string,

@@ -8,7 +8,7 @@ export function keyLabel(key: Named): string {
   return key.name === '' ? keyPrefix(key) : key.name
 }
 
-/** The same of keys that stand beside one another, by their ids: of one name, how they begin tells them apart. */
+/** What people call keys that stand beside one another, by their ids: of one name, how they begin tells them apart. */
 export function keyLabels(keys: readonly Named[]): Map<number, string> {
   const alike = Map.groupBy(keys, keyLabel)
   return new Map(

@@ -16,7 +16,7 @@ export function readMoment(text: string, field: string): number {
 }
 
 /**
- * The same of one that need not be named.
+ * A day or a time that an address names; undefined where it names none.
  * @throws ConsoleError as `readMoment` does
  */
 export function readDate(text: string | undefined, field: string): Date | undefined {

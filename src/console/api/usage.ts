@@ -62,7 +62,7 @@ export function usageOf(
   )
 }
 
-/** The same as a file. */
+/** What an account used, or all of them, as a file. */
 export async function usageFile(
   console: Console,
   call: UsageCall,

@@ -67,7 +67,7 @@ export function receiptFacts(id: string, receipt: PricedReceipt) {
   }
 }
 
-/** The same with its tokens, as the console shows it. */
+/** A receipt with its tokens, as the console shows it. */
 export function receiptRow(
   id: string,
   receipt: PricedReceipt,

@@ -14,7 +14,7 @@ import { SURFACES } from '@/generation/surface.ts'
 /** A value or null. */
 export const nullable = <Schema extends TSchema>(schema: Schema) => Type.Union([schema, Type.Null()])
 
-/** One of these words. */
+/** A word that is one of these. */
 export const oneOf = <const Choices extends readonly string[]>(choices: Choices) =>
   Type.Unsafe<Choices[number]>(Type.Union(choices.map(choice => Type.Literal(choice))))
 
@@ -122,17 +122,17 @@ export const page = <Item extends TSchema>(item: Item) =>
 /** What a change is made from, as it was shown; the change is refused (409) if that is no longer what is there. */
 export const revision = Type.String({ minLength: 1, maxLength: 20 })
 
-/** Null: the deployment's default. */
+/** Limits of an account or a key; null: the deployment's default. */
 export const limits = closed({
   requests_per_minute: nullable(Type.Integer({ minimum: 1, maximum: 1e15 })),
   tokens_per_minute: nullable(Type.Integer({ minimum: 1, maximum: 1e15 })),
   concurrent_requests: nullable(Type.Integer({ minimum: 1, maximum: 1e15 })),
 })
 
-/** Left out: stays as it is; null: back to the deployment's default. */
+/** Changes of limits. Left out: stays as it is; null: back to the deployment's default. */
 export const limitChanges = Type.Partial(limits, { additionalProperties: false })
 
-/** The same of what is there already, for a form that was filled from it. */
+/** Changes of limits from a form that was filled from what was there. */
 export const limitForm = closed({ ...limitChanges.properties, revision: Type.Optional(revision) })
 
 /** Nothing to tell but that it is done. */

@@ -52,7 +52,7 @@ export function isPositive(amount: string): boolean {
   return !amount.startsWith('-') && !isZero(amount)
 }
 
-/** The same amount, however many zeros end it. */
+/** Whether two texts are one amount, however many zeros end them. */
 export function isSameMoney(one: string, other: string): boolean {
   return picoOf(one) === picoOf(other)
 }

@@ -17,7 +17,7 @@ function pricesNow({ changes: _, ...now }: Prices): PriceSet {
   return now
 }
 
-/** The same prices, and others from a day on; a change of that day is replaced. */
+/** These prices, and others from a day on; a change of that day is replaced. */
 export function withChange(prices: Prices, change: PriceChange): Prices {
   const others = withoutChange(prices, change.from).changes ?? []
   return {
@@ -26,7 +26,7 @@ export function withChange(prices: Prices, change: PriceChange): Prices {
   }
 }
 
-/** The same prices without the change of a day. */
+/** These prices without the change of a day. */
 export function withoutChange(prices: Prices, from: string): Prices {
   const left = (prices.changes ?? []).filter(change => change.from !== from)
   return left.length === 0 ? pricesNow(prices) : { ...pricesNow(prices), changes: left }

@@ -12,7 +12,7 @@ export function typedAmount(text: string, field: string, example = '5.00'): stri
   return readAmount(text) ?? wrong(field, `An amount such as ${example}.`)
 }
 
-/** The same, or undefined for nothing. */
+/** An amount as the server wants it, or undefined for nothing; throws an ApiFailure for anything else. */
 export function optionalAmount(text: string, field: string): string | undefined {
   return text.trim() === '' ? undefined : typedAmount(text, field)
 }
@@ -22,7 +22,7 @@ export function typedCount(text: string, field: string): number {
   return countAboveZero(text) ?? wrong(field, 'A whole number above 0.')
 }
 
-/** The same, or undefined for nothing. */
+/** A whole number above 0, or undefined for nothing; throws an ApiFailure for anything else. */
 export function optionalCount(text: string, field: string): number | undefined {
   if (text.trim() === '') return undefined
   return countAboveZero(text) ?? wrong(field, 'A whole number above 0, or nothing.')

@@ -17,7 +17,7 @@ export function LimitFields({ field }: { field(name: keyof LimitTexts): FieldOf 
   )
 }
 
-/** The same in a form that has more than them. */
+/** The fields of limits in a form that has more than them. */
 export function LimitFieldsOf({
   form: { texts, change, errorOf },
 }: {
