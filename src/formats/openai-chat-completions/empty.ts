@@ -1,4 +1,4 @@
-import { asObject, type JsonObject } from '@/json/json.ts'
+import { asNonEmpty, asObject, type JsonObject } from '@/json/json.ts'
 
 /** Says nothing, whatever it is called. */
 export function isEmpty(value: unknown): boolean {
@@ -14,6 +14,13 @@ export function legacyCallIn(message: JsonObject): JsonObject | undefined {
 export function customCallIn(entry: JsonObject): JsonObject | undefined {
   const custom = asObject(entry['custom'])
   return asObject(entry['function']) === undefined ? custom : saying(custom)
+}
+
+/** The type of a call that the vendor has made itself, as Z.ai tells those of MCP among the others: nobody is to run it. */
+export function hostedCallType(entry: JsonObject): string | undefined {
+  const type = asNonEmpty(entry['type'])
+  const isCall = type === 'function' || type === 'custom' || 'function' in entry || 'custom' in entry
+  return isCall ? undefined : type
 }
 
 function saying(call: JsonObject | undefined): JsonObject | undefined {

@@ -43,6 +43,12 @@ const SONAR = {
   related_questions: ['¤ why?'],
 }
 
+const MCP = {
+  id: 'c',
+  type: 'mcp',
+  mcp: { id: 'm', type: 'mcp_call', name: '¤ find', server_label: 's', arguments: '{}', output: '¤ found' },
+}
+
 const BLOCK = { type: 'thinking', thinking: '¤ think', signature: 'signature' }
 
 /**
@@ -103,6 +109,15 @@ export const CHAT_VENDORS: readonly Probe[] = [
     stream: [
       chunk({ role: 'assistant', content: 'A' }),
       end({ web_search: [{ title: '¤ T', link: 'https://z.example/¤', content: 'c', media: 'm' }] }),
+    ],
+  },
+  {
+    name: 'Z.ai, with a call of MCP that it has made',
+    whole: whole({ content: '¤ Hi', tool_calls: [MCP] }),
+    stream: [
+      chunk({ role: 'assistant', tool_calls: [{ index: 0, ...MCP }] }),
+      chunk({ content: '¤ Hi' }),
+      end(),
     ],
   },
   {

@@ -354,6 +354,16 @@ describe('messages', () => {
     ])
   })
 
+  test('a call that its vendor made itself, as Z.ai tells those of MCP, is named as lost', () => {
+    const message = {
+      role: 'assistant',
+      content: 'x',
+      tool_calls: [{ id: 'c', type: 'mcp', mcp: { name: 'f' } }],
+    }
+    expect(turnsOf(USER, message)[1]?.parts).toMatchObject([{ type: 'text', text: 'x' }])
+    expect(decodeRequest({ messages: [USER, message] }).unread).toEqual(['messages.tool_calls.mcp'])
+  })
+
   test("another vendor's reasoning_details stay together as its signature", () => {
     const details = [
       { type: 'reasoning.text', text: 'a', signature: 's', index: 0 },

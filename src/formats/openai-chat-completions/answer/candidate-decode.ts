@@ -1,7 +1,7 @@
 import type { AnswerScope } from '@/formats/codec.ts'
 import { AudioDeltas } from '@/formats/openai/audio-deltas.ts'
 import { imagePart } from '@/formats/openai-chat-completions/content-decode.ts'
-import { legacyCallIn } from '@/formats/openai-chat-completions/empty.ts'
+import { hostedCallType, legacyCallIn } from '@/formats/openai-chat-completions/empty.ts'
 import { ReasoningDetails, thinkingText } from '@/formats/openai-chat-completions/reasoning-details.ts'
 import { thoughtSignature } from '@/formats/openai-chat-completions/thought-signature.ts'
 import { FORMAT } from '@/formats/openai-chat-completions/wire.ts'
@@ -235,7 +235,10 @@ export class CandidateDecoder {
   #pushCalls(entries: readonly JsonValue[], emit: Emit): void {
     for (const [position, value] of entries.entries()) {
       const entry = asObject(value)
-      if (entry !== undefined) this.#calls.push(entry, entries.length > 1 ? position : undefined, emit)
+      if (entry === undefined) continue
+      const hosted = hostedCallType(entry)
+      if (hosted !== undefined) this.#pushOpaque(hosted, value, emit)
+      else this.#calls.push(entry, entries.length > 1 ? position : undefined, emit)
     }
   }
 

@@ -6,7 +6,7 @@ import {
   imagePart,
   opaquePart,
 } from '@/formats/openai-chat-completions/content-decode.ts'
-import { customCallIn, legacyCallIn } from '@/formats/openai-chat-completions/empty.ts'
+import { customCallIn, hostedCallType, legacyCallIn } from '@/formats/openai-chat-completions/empty.ts'
 import { returnedSignature } from '@/formats/openai-chat-completions/thought-signature.ts'
 import { inputText } from '@/formats/tools/call-input.ts'
 import { canBeMarked, withMark } from '@/formats/tools/results.ts'
@@ -103,8 +103,11 @@ class MessageReader {
     // A spoken answer of before, by an id that only its vendor knows.
     const audio = asObject(message['audio'])
     if (audio !== undefined) parts.push(opaquePart('audio', audio))
-    for (const [index, call] of asArray(message['tool_calls']).entries()) {
-      parts.push(this.#call(asObject(call) ?? {}, `${path}.tool_calls[${index}]`))
+    for (const [index, value] of asArray(message['tool_calls']).entries()) {
+      const call = asObject(value) ?? {}
+      // What is in one of the vendor's own is unread, and so a loss.
+      if (hostedCallType(call) !== undefined) continue
+      parts.push(this.#call(call, `${path}.tool_calls[${index}]`))
     }
     const legacy = legacyCallIn(message)
     if (legacy !== undefined) {
