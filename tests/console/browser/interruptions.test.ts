@@ -439,6 +439,27 @@ describe.skipIf(!HAS_BROWSER)('in the middle of something', () => {
     await page.getByRole('link', { name: 'lost@example.com' }).waitFor()
   })
 
+  guarantee('making many accounts is stopped midway, which says from where on none was tried', async () => {
+    await page.goto('/admin/accounts')
+    await page.getByRole('button', { name: 'Several accounts' }).click()
+    const dialog = page.getByRole('dialog', { name: 'Several accounts' })
+    await dialog.getByLabel('Your password').fill(OWNER.password)
+    await dialog.getByLabel('Emails').fill('stop-1@example.com, stop-2@example.com, stop-3@example.com')
+    const { route, release } = gate()
+    await page.route('**/api/admin/accounts', async request => {
+      await route
+      await request.continue()
+    })
+    await dialog.getByRole('button', { name: 'Create accounts' }).click()
+    await dialog.getByRole('button', { name: 'Stop after this one' }).click()
+    release()
+    const told = page.getByRole('dialog', { name: '1 account made' })
+    await told.getByText('Stopped: 2 addresses left, from stop-2@example.com on.').waitFor()
+    expect(await told.locator('pre').textContent()).toMatch(/^stop-1@example.com \S+$/)
+    await told.getByRole('button', { name: 'Done' }).click()
+    await page.unroute('**/api/admin/accounts')
+  })
+
   guarantee('a request whose account is not there any more is shown by its number', async () => {
     const lost = { accountId: 4711, keyId: 4712 }
     await seedRequests(stage, { ...lost, count: 1, hours: 0 })

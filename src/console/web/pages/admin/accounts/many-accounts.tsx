@@ -1,10 +1,11 @@
-import { useState } from 'preact/hooks'
+import { useRef, useState } from 'preact/hooks'
 import { call } from '../../../api/client.ts'
 import { type ApiFailure, asFailure, messageBeside, wrong } from '../../../api/failure.ts'
 import { useForm } from '../../../api/form-state.ts'
 import { counted } from '../../../format/number.ts'
 import { pastedAddresses } from '../../../format/pasted.ts'
 import { optionalAmount } from '../../../format/typed.ts'
+import { Button } from '../../../parts/button.tsx'
 import { Code } from '../../../parts/copy.tsx'
 import { Dialog, DialogEnd } from '../../../parts/dialog.tsx'
 import { TextArea, TextField } from '../../../parts/field.tsx'
@@ -27,7 +28,8 @@ const MOST = 200
 /** Makes an account for each of many addresses, one after the other, and tells what became of each. */
 export function ManyAccounts({ onClose, onCreated }: { onClose(): void; onCreated(): void }) {
   const { deployment } = useSession()
-  const [wanted, setWanted] = useState(0)
+  const [wanted, setWanted] = useState<readonly string[]>([])
+  const isStopped = useRef(false)
   const [outcomes, setOutcomes] = useState<readonly Outcome[]>([])
   const invite = useForm({ emails: '', credit: '', password: '' }, async texts => {
     const emails = pastedAddresses(texts.emails)
@@ -35,9 +37,11 @@ export function ManyAccounts({ onClose, onCreated }: { onClose(): void; onCreate
     if (emails.length > MOST) wrong('emails', `At most ${MOST} at once. These are ${emails.length}.`)
     const credit = optionalAmount(texts.credit, 'credit')
     const told: Outcome[] = []
-    setWanted(emails.length)
+    setWanted(emails)
     setOutcomes([])
+    isStopped.current = false
     for (const email of emails) {
+      if (isStopped.current) break
       const body = { email, credit, invite: true, password: texts.password }
       const outcome = await call('POST /api/admin/accounts', { body }).catch(asFailure)
       // What is wrong with none of the addresses is wrong with the form, as long as there is no link to lose.
@@ -49,7 +53,7 @@ export function ManyAccounts({ onClose, onCreated }: { onClose(): void; onCreate
     onCreated()
   })
   if (outcomes.length > 0 && !invite.busy && invite.failure === undefined) {
-    return <Told outcomes={outcomes} onClose={onClose} />
+    return <Told outcomes={outcomes} untried={wanted.slice(outcomes.length)} onClose={onClose} />
   }
   return (
     <FormDialog title="Several accounts" verb="Create accounts" action={invite} onClose={onClose}>
@@ -71,15 +75,34 @@ export function ManyAccounts({ onClose, onCreated }: { onClose(): void; onCreate
       />
       <OwnPassword {...invite.field('password')} />
       {invite.busy ? (
-        <p role="status" class="soft">
-          {outcomes.length} of {counted(wanted, 'address', 'addresses')}
-        </p>
+        <div class="row">
+          <span role="status" class="soft">
+            {outcomes.length} of {counted(wanted.length, 'address', 'addresses')}
+          </span>
+          <Button
+            small
+            onClick={() => {
+              isStopped.current = true
+            }}
+          >
+            Stop after this one
+          </Button>
+        </div>
       ) : null}
     </FormDialog>
   )
 }
 
-function Told({ outcomes, onClose }: { outcomes: readonly Outcome[]; onClose(): void }) {
+function Told({
+  outcomes,
+  untried,
+  onClose,
+}: {
+  outcomes: readonly Outcome[]
+  /** Somebody stopped it before these. */
+  untried: readonly string[]
+  onClose(): void
+}) {
   const made = outcomes.filter(({ failure }) => failure === undefined)
   const failed = outcomes.filter(({ failure }) => failure !== undefined)
   return (
@@ -102,6 +125,11 @@ function Told({ outcomes, onClose }: { outcomes: readonly Outcome[]; onClose(): 
               </li>
             ))}
           </ul>
+        </Notice>
+      )}
+      {untried.length === 0 ? null : (
+        <Notice>
+          Stopped: {counted(untried.length, 'address', 'addresses')} left, from {untried[0]} on.
         </Notice>
       )}
       {made.length === 0 ? null : (
