@@ -1,5 +1,6 @@
 import { keyStore } from '@/accounts/key-store.ts'
 import { accountStore } from '@/accounts/store.ts'
+import { ledgerStore } from '@/ledger/store.ts'
 import { formatMoney } from '@/pricing/money.ts'
 import { standingRow } from '../accounts/account-rows.ts'
 import { readLimits } from '../accounts/limit-readings.ts'
@@ -25,15 +26,21 @@ export function usageApi(console: Console, listener: Listener) {
     'GET /api/overview': async ({ signedIn, query }) => {
       const now = clock.now()
       const { accountId } = signedIn.user
-      const [account, keys, spending] = await Promise.all([
+      const [account, keys, spending, expiring] = await Promise.all([
         accounts.findAccount(accountId),
         keyStore(database).searchKeys({ accountId, before: undefined, limit: KEYS_SHOWN, status: 'active' }),
         readSpending(console, accountId, inZone(now, zoneOf(query.zone))),
+        ledgerStore(database).expiringCredit(accountId),
       ])
       return {
         account_id: account.id,
         email: account.email,
         ...standingRow(account),
+        expiring: expiring.flatMap(({ remainderNano, grant: { expiresAt } }) =>
+          expiresAt === undefined
+            ? []
+            : [{ amount: formatMoney(remainderNano), expires_at: expiresAt.toISOString() }],
+        ),
         spent_today: formatMoney(spending.today),
         spent_30_days: formatMoney(spending.month),
         limits: await readLimits(database, catalog.defaults(), account, keys, new Date(now)),

@@ -84,7 +84,7 @@ describe('an act on an account is in the log with what was before and after', ()
     expect(await lastAct()).toMatchObject({ action: 'account.debit', after: { balance: '3.500000000' } })
   })
 
-  test('credit with an end is shown with it', async () => {
+  test('credit with an end is shown with it, and what is left of it', async () => {
     const holder = await site.signUp('for-a-while@example.com')
     const params = { id: holder.accountId }
     const expires_at = '2999-01-31T12:00:00.000Z'
@@ -100,6 +100,10 @@ describe('an act on an account is in the log with what was before and after', ()
         { kind: 'trial', expires_at: null },
       ])
     }
+    const debit = { amount: '0.5', reason: 'a mistake' }
+    await site.call(owner, 'POST /api/admin/accounts/:id/debit', { params, body: debit })
+    const { expiring } = await site.call(holder, 'GET /api/overview', { query: {} })
+    expect(expiring).toEqual([{ amount: '1.500000000', expires_at }])
     for (const [wrong, message] of [
       ['2020-01-01', 'This time is over already'],
       ['2036-02-31', 'This is no day or time'],

@@ -28,6 +28,8 @@ const overview = closed({
   held: money,
   /** What the next request may spend. */
   available: money,
+  /** What is left of credit that has an end, what is used first in front. */
+  expiring: Type.Array(closed({ amount: money, expires_at: moment })),
   /** Since the day began in the zone that was asked for. */
   spent_today: money,
   /** The same, and the 29 days before. */

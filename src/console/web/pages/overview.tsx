@@ -8,6 +8,7 @@ import { MoneyFigure } from '../parts/facts.tsx'
 import { Meter } from '../parts/meter.tsx'
 import { Badge, Empty, Notice } from '../parts/notice.tsx'
 import { Answer, Page } from '../parts/page.tsx'
+import { Expiring } from './billing/expiring.tsx'
 import { FirstSteps } from './first-steps.tsx'
 import { NoUsage, UsageCard } from './requests/usage-card.tsx'
 
@@ -41,7 +42,7 @@ function Figures({ overview }: { overview: Overview }) {
       <MoneyFigure
         name="Balance"
         amount={overview.balance}
-        note={overview.on_trial ? 'trial credit' : 'put in, less taken out'}
+        note={<BalanceNote overview={overview} />}
         isCard
       />
       <MoneyFigure name="Held" amount={overview.held} note="set aside by running requests" isCard />
@@ -49,6 +50,12 @@ function Figures({ overview }: { overview: Overview }) {
       <MoneyFigure name="Spent in 30 days" amount={overview.spent_30_days} note="today included" isCard />
     </dl>
   )
+}
+
+function BalanceNote({ overview: { expiring, on_trial } }: { overview: Overview }) {
+  const [first] = expiring
+  if (first !== undefined) return <Expiring credit={first} />
+  return on_trial ? 'trial credit' : 'put in, less taken out'
 }
 
 function Warning({ overview }: { overview: Overview }) {

@@ -10,6 +10,7 @@ import { Empty, Notice } from '../../parts/notice.tsx'
 import { Answer, Page } from '../../parts/page.tsx'
 import { useSession } from '../../session.tsx'
 import { entryColumns } from './entry-columns.tsx'
+import { Expiring } from './expiring.tsx'
 import { LowCredit } from './low-credit.tsx'
 import { Redeem } from './redeem.tsx'
 import { StatementList } from './statement-list.tsx'
@@ -55,7 +56,7 @@ export function BillingPage() {
       ) : null}
       <div class="columns">
         <Answer query={overview} what="the balance">
-          {({ balance, available, held }) => (
+          {({ balance, available, held, expiring }) => (
             <dl class="card figure">
               <dt>Balance</dt>
               <dd data-testid="balance">
@@ -65,6 +66,11 @@ export function BillingPage() {
                 <Money amount={available} style="short" /> available, <Money amount={held} style="short" />{' '}
                 held by running requests
               </dd>
+              {expiring.map(credit => (
+                <dd key={`${credit.expires_at} ${credit.amount}`} class="note">
+                  <Expiring credit={credit} />
+                </dd>
+              ))}
             </dl>
           )}
         </Answer>
