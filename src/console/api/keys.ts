@@ -27,7 +27,7 @@ export function keysApi(console: Console, listener: Listener) {
   }
 
   return controller('console-keys', console, listener, keyRoutes, {
-    'GET /api/keys': ({ signedIn, query }) => keyPage(console, signedIn.user.accountId, query, query.status),
+    'GET /api/keys': ({ signedIn, query }) => keyPage(console, signedIn.user.accountId, query),
     'POST /api/keys': async ({ signedIn, body }) => {
       const { accountId } = signedIn.user
       const input = await readNewKey(console, accountId, body)
@@ -59,10 +59,14 @@ export function keysApi(console: Console, listener: Listener) {
 export async function keyPage(
   console: Console,
   accountId: number,
-  query: { cursor?: string; limit?: number; search?: string },
-  status?: 'active' | 'revoked',
+  query: { cursor?: string; limit?: number; search?: string; status?: 'active' | 'revoked' },
 ): Promise<Page<Key>> {
-  const part = { accountId, before: cursorId(query), search: query.search?.trim() || undefined, status }
+  const part = {
+    accountId,
+    before: cursorId(query),
+    search: query.search?.trim() || undefined,
+    status: query.status,
+  }
   const read = (limit: number) => keyStore(console.database).searchKeys({ ...part, limit })
   const { rows, next } = await readPage(query, read, cursorOf)
   return { items: await shownKeys(console, rows), next }

@@ -131,6 +131,17 @@ describe('a key', () => {
     const { key, secret } = await site.call(ada, 'POST /api/keys', { body: { name: 'gone' } })
     const revoked = await site.call(ada, 'POST /api/keys/:id/revoke', { params: { id: key.id } })
     expect(revoked.status).toBe('revoked')
+    const params = { id: ada.accountId }
+    const reader = await site.signUp('reader-of-keys@example.com', 'read_only')
+    for (const [status, listed] of [
+      ['revoked', [key.id]],
+      ['active', []],
+    ] as const) {
+      const query = { status, search: 'gone' }
+      const own = await site.call(ada, 'GET /api/keys', { query })
+      const seen = await site.call(reader, 'GET /api/admin/accounts/:id/keys', { params, query })
+      for (const { items } of [own, seen]) expect(items.map(({ id }) => id)).toEqual([...listed])
+    }
     const response = await fetch(`${gateway.url}/v1/models`, {
       headers: { authorization: `Bearer ${secret}` },
     })

@@ -437,6 +437,11 @@ describe.skipIf(!HAS_BROWSER)('from the printed link to a paid answer, in a brow
     await customer.page.getByRole('button', { name: 'Revoke key' }).click()
     const row = customer.page.getByRole('row').filter({ hasText: 'laptop' })
     await row.getByText('Revoked').waitFor()
+    const status = customer.page.getByRole('combobox', { name: 'Status' })
+    await status.selectOption('Not revoked')
+    await row.waitFor({ state: 'detached' })
+    await status.selectOption('Revoked')
+    await row.waitFor()
     await becomes(() => stage.ask(key, 'acme/echo'), 401)
   })
 

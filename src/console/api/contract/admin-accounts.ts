@@ -144,7 +144,7 @@ export const adminAccountRoutes = contracts({
   'GET /api/admin/accounts/:id/keys': {
     access: 'reader',
     params: byId,
-    query: closed(keyFilters),
+    query: keyFilters,
     response: page(key),
   },
   'GET /api/admin/accounts/:id/entries': {

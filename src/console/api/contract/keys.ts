@@ -62,18 +62,19 @@ const newKey = closed({
 })
 export type NewKey = Static<typeof newKey>
 
-/** Which keys are listed. `search` is a part of the name, or how the key begins. */
-export const keyFilters = { ...paging, search: Type.Optional(Type.String({ maxLength: 200 })) }
+/** Which keys are listed: `active` are all that are not revoked; `search` is a part of the name, or how the key begins. */
+export const keyFilters = closed({
+  ...paging,
+  search: Type.Optional(Type.String({ maxLength: 200 })),
+  status: Type.Optional(oneOf(['active', 'revoked'])),
+})
 
 /** A holder's keys. */
 export const keyRoutes = contracts({
   /** Newest first. */
   'GET /api/keys': {
     access: 'holder',
-    query: closed({
-      ...keyFilters,
-      status: Type.Optional(oneOf(['active', 'revoked'])),
-    }),
+    query: keyFilters,
     response: page(key),
   },
   /** `secret` is the key itself, in this answer and nowhere else. */

@@ -5,7 +5,7 @@ import { hasLimits, limitsInWords } from '../../format/limit-texts.ts'
 import { counted } from '../../format/number.ts'
 import { pastedKey } from '../../format/pasted.ts'
 import { Button } from '../../parts/button.tsx'
-import { TextField } from '../../parts/field.tsx'
+import { choices, type Option, SelectField, TextField } from '../../parts/field.tsx'
 import { ListTable } from '../../parts/list-table.tsx'
 import { Money } from '../../parts/money.tsx'
 import { Badge, Empty } from '../../parts/notice.tsx'
@@ -20,13 +20,29 @@ interface KeyActs {
   onRevoke(key: Key): void
 }
 
+/** Which keys are to be listed, as the address has it. */
+interface KeyFilter {
+  /** A part of the name, or how the key begins. */
+  search: string
+  status: string
+}
+
+/** The same as the API takes it, which knows no other status. */
+export function keyQuery({ search, status }: KeyFilter) {
+  return { search: search.trim(), status: STATUS_CHOICES.find(({ value }) => value === status)?.value }
+}
+
+const STATUS_CHOICES: readonly Option<'active' | 'revoked'>[] = [
+  { value: 'active', label: 'Not revoked' },
+  { value: 'revoked', label: 'Revoked' },
+]
+
 interface KeyTableProps {
   list: CursorList<Key>
   /** The address of a log, to which the id of a key is added. */
   requestsAt: string
-  /** What is searched for: a part of the name, or how the key begins. */
-  typed: string
-  onTyped(text: string): void
+  filter: KeyFilter
+  onFilter(changes: Partial<KeyFilter>): void
   /** Undefined: nothing can be done to them. */
   acts: KeyActs | undefined
   /** What stands where there are none; undefined: none was found. */
@@ -34,7 +50,7 @@ interface KeyTableProps {
 }
 
 /** Keys, which can be searched. */
-export function KeyTable({ list, requestsAt, typed, onTyped, acts, empty }: KeyTableProps) {
+export function KeyTable({ list, requestsAt, filter, onFilter, acts, empty }: KeyTableProps) {
   return (
     <>
       <search class="filters" aria-label="Filter keys">
@@ -43,8 +59,14 @@ export function KeyTable({ list, requestsAt, typed, onTyped, acts, empty }: KeyT
           type="search"
           placeholder="Name, or sk-…"
           spellcheck={false}
-          value={typed}
-          onValue={text => onTyped(pastedKey(text))}
+          value={filter.search}
+          onValue={text => onFilter({ search: pastedKey(text) })}
+        />
+        <SelectField
+          label="Status"
+          options={choices(STATUS_CHOICES, filter.status)}
+          value={filter.status}
+          onValue={status => onFilter({ status })}
         />
       </search>
       <ListTable
@@ -53,7 +75,9 @@ export function KeyTable({ list, requestsAt, typed, onTyped, acts, empty }: KeyT
         columns={columnsOf(requestsAt, acts)}
         empty={
           empty ?? (
-            <Empty title="No key matches">Search for a part of the name, or for how the key begins.</Empty>
+            <Empty title="No key matches">
+              Search for a part of the name, or for how the key begins, of any status.
+            </Empty>
           )
         }
       />
@@ -72,7 +96,7 @@ function columnsOf(requestsAt: string, acts: KeyActs | undefined): Column<Key>[]
           <KeyPrefix of={key} />
           {key.expires_at === null ? null : (
             <small class="narrow soft">
-              expires <When iso={key.expires_at} style="day" />
+              expires <When iso={key.expires_at} />
             </small>
           )}
         </>
@@ -112,7 +136,7 @@ function columnsOf(requestsAt: string, acts: KeyActs | undefined): Column<Key>[]
     {
       label: 'Expires',
       kind: 'wide',
-      cell: key => <When iso={key.expires_at} style="day" />,
+      cell: key => <When iso={key.expires_at} />,
     },
     ...(acts === undefined ? [] : [actionColumn<Key>(key => buttonsOf(key, acts))]),
   ]

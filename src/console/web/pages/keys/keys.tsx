@@ -11,10 +11,10 @@ import { useToast } from '../../parts/toast.tsx'
 import { CreateKey } from './key-create.tsx'
 import { EditKey } from './key-edit.tsx'
 import { RevokeKey } from './key-revoke.tsx'
-import { KeyTable } from './key-table.tsx'
+import { KeyTable, keyQuery } from './key-table.tsx'
 import { UseKey } from './key-use.tsx'
 
-const PRESETS = { new: '', use: '', search: '' }
+const PRESETS = { new: '', use: '', search: '', status: '' }
 const idOf = (key: Key) => key.id
 
 /** A holder's keys. */
@@ -22,9 +22,9 @@ export function KeysPage() {
   const [address, change, open] = useAddressState(PRESETS)
   const [revoking, setRevoking] = useState<Key>()
   const toast = useToast()
-  const search = useSettled(address.search.trim())
-  const keys = useCursorList(`keys ${search}`, idOf, (cursor, signal) =>
-    call('GET /api/keys', { query: { cursor, search } }, signal),
+  const filter = useSettled(keyQuery(address))
+  const keys = useCursorList(`keys ${JSON.stringify(filter)}`, idOf, (cursor, signal) =>
+    call('GET /api/keys', { query: { ...filter, cursor } }, signal),
   )
   const [editing, edit] = useOpenedRow(keys)
   const isCreating = address.new !== ''
@@ -43,11 +43,11 @@ export function KeysPage() {
       <KeyTable
         list={keys}
         requestsAt="/requests?key="
-        typed={address.search}
-        onTyped={text => change({ search: text })}
+        filter={address}
+        onFilter={change}
         acts={{ change: 'Edit', onChange: edit, onRevoke: setRevoking }}
         empty={
-          search === '' ? (
+          filter.search === '' && filter.status === undefined ? (
             <Empty title="No keys yet" action={create}>
               A key calls every model your account reaches, from any client: only the address and the key
               change.

@@ -57,7 +57,7 @@ export function FullPrices({ prices }: { prices: PriceSet }) {
         )
       })}
       {Object.entries(per_image).map(([size, price]) => (
-        <Fact key={size} name={`Image ${size}`}>
+        <Fact key={size} name={size === 'default' ? 'Image' : `Image ${size}`}>
           <Money amount={price} /> <span class="soft">each</span>
         </Fact>
       ))}
@@ -77,7 +77,7 @@ export function FullPrices({ prices }: { prices: PriceSet }) {
 }
 
 function longPrompts({ above_input_tokens }: PriceTier): string {
-  return `Above ${wholeNumber(above_input_tokens)} tokens`
+  return `Above ${wholeNumber(above_input_tokens)} input tokens`
 }
 
 /** Token prices that hold in place of the model's own. */
@@ -88,7 +88,7 @@ function OtherPrices({ of, prices }: { of: string; prices: Omit<PriceTier, 'abov
         const price = prices[name]
         return price === undefined ? null : (
           <div key={name}>
-            {label} <Money amount={price} />
+            {label} <Money amount={price} /> <span class="soft">per M tokens</span>
           </div>
         )
       })}

@@ -10,11 +10,11 @@ import { FormDialog } from '../../../parts/form.tsx'
 import { Empty } from '../../../parts/notice.tsx'
 import { useToast } from '../../../parts/toast.tsx'
 import { RevokeKey } from '../../keys/key-revoke.tsx'
-import { KeyTable } from '../../keys/key-table.tsx'
+import { KeyTable, keyQuery } from '../../keys/key-table.tsx'
 import { LimitFields } from '../../keys/limit-fields.tsx'
 
-/** In the address: a part of the name of those that are listed, or how they begin. */
-const PRESETS = { keys: '' }
+/** In the address, which is that of the account: which keys are listed, by name and status. */
+const PRESETS = { keys: '', key_status: '' }
 const keyId = (key: Key) => key.id
 
 interface AccountKeysProps {
@@ -28,9 +28,10 @@ interface AccountKeysProps {
 export function AccountKeys({ id, changes, mayAdminister }: AccountKeysProps) {
   const [revoking, setRevoking] = useState<Key>()
   const [address, change] = useAddressState(PRESETS)
-  const search = useSettled(address.keys.trim())
-  const keys = useCursorList(`keys ${id} ${changes} ${search}`, keyId, (cursor, signal) =>
-    call('GET /api/admin/accounts/:id/keys', { params: { id }, query: { cursor, search } }, signal),
+  const asked = { search: address.keys, status: address.key_status }
+  const filter = useSettled(keyQuery(asked))
+  const keys = useCursorList(`keys ${id} ${changes} ${JSON.stringify(filter)}`, keyId, (cursor, signal) =>
+    call('GET /api/admin/accounts/:id/keys', { params: { id }, query: { ...filter, cursor } }, signal),
   )
   const [limiting, limit] = useOpenedRow(keys)
   return (
@@ -39,11 +40,13 @@ export function AccountKeys({ id, changes, mayAdminister }: AccountKeysProps) {
       <KeyTable
         list={keys}
         requestsAt={`/admin/traffic?account=${id}&key=`}
-        typed={address.keys}
-        onTyped={text => change({ keys: text })}
+        filter={asked}
+        onFilter={({ search = asked.search, status = asked.status }) =>
+          change({ keys: search, key_status: status })
+        }
         acts={mayAdminister ? { change: 'Limit', onChange: limit, onRevoke: setRevoking } : undefined}
         empty={
-          search === '' ? (
+          filter.search === '' && filter.status === undefined ? (
             <Empty title="No keys">Whoever signs in for this account makes them.</Empty>
           ) : undefined
         }
