@@ -74,14 +74,18 @@ function signingEdits(json: JsonObject, isUnsigned: boolean): JsonEdit[] {
 }
 
 /**
- * Whether each content has as many results as the one before it has calls, without which Google refuses a conversation.
- * Clients answer parallel calls in a content each, or leave out those that were cancelled.
+ * Whether the content behind the model's has as many results as that has calls, without which Google refuses a
+ * conversation. Clients answer parallel calls in a content each, or leave out those that were cancelled.
  */
 function isAnswered(contents: readonly Content[]): boolean {
   let calls = 0
   for (const { isModel, parts } of contents) {
+    if (isModel) {
+      calls += parts.filter(isCall).length // a stream that is kept by its chunks is several of the model's contents
+      continue
+    }
     if (parts.filter(isResult).length !== calls) return false
-    calls = isModel ? parts.filter(isCall).length : 0
+    calls = 0
   }
   return true
 }

@@ -147,8 +147,11 @@ describe('a Gemini conversation over Gemini', () => {
   test('is handed on where each call has its result in the content behind it', () => {
     const said = [result('f').functionResponse, result('g').functionResponse]
     expect(sent(user(result('f'), result('g')))).toEqual({ isConverted: false, contents: 3, said })
-    const late = promptOf('gemini', { contents: ASKS })
-    expect(sentTo({ format: 'gemini-generate-content' }, late).preparation.conversion).toBeUndefined()
+    const chunks = [user({ text: 'q' }), ...['f', 'g'].map(name => ({ role: 'model', parts: [call(name)] }))]
+    for (const contents of [ASKS, [...chunks, user(result('f'), result('g'))]]) {
+      const { preparation } = sentTo({ format: 'gemini-generate-content' }, promptOf('gemini', { contents }))
+      expect(preparation.conversion).toBeUndefined()
+    }
   })
 
   test.each<[string, JsonObject[], unknown[]]>([
