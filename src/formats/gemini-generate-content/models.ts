@@ -34,6 +34,8 @@ export interface ModelTraits {
   mediaInResults: boolean
   /** Fetches public https addresses itself. */
   fetchesUrls: boolean
+  /** Goes on with a last turn of its own; others refuse one: https://ai.google.dev/gemini-api/docs/generate-content/whats-new-gemini-3.6 */
+  prefill: boolean
   /** See `maxCandidates`. */
   candidates: { geminiApi: number; elsewhere: number }
   /** See `refusedFields`. */
@@ -57,6 +59,7 @@ const OLDER: ModelTraits = {
   refusesUnsignedImages: false,
   mediaInResults: false,
   fetchesUrls: false,
+  prefill: true,
   candidates: { geminiApi: 8, elsewhere: 8 },
   refuses: [],
 }
@@ -76,6 +79,7 @@ const GEMINI_3: ModelTraits = {
   refusesUnsignedImages: false,
   mediaInResults: true,
   fetchesUrls: true,
+  prefill: false,
   candidates: { geminiApi: 1, elsewhere: 8 },
   refuses: PENALTIES_AND_LOGPROBS,
 }
@@ -89,6 +93,7 @@ const UNKNOWN: ModelTraits = {
   ...GEMINI_3,
   mixedTools: false,
   refusesUnsignedCalls: false,
+  prefill: true,
   candidates: OLDER.candidates,
   refuses: [],
 }
@@ -113,7 +118,12 @@ const MODELS: readonly (readonly [RegExp, ModelTraits])[] = [
     /gemini-.*(?:image|nano-banana)/,
     { ...IMAGES_3, thinking: { type: 'level', levels: ['MINIMAL', 'HIGH'] } },
   ],
-  [/gemini-3-pro/, { ...GEMINI_3, thinking: { type: 'level', levels: ['LOW', 'HIGH'] } }],
+  [/gemini-3-pro/, { ...GEMINI_3, thinking: { type: 'level', levels: ['LOW', 'HIGH'] }, prefill: true }],
+  [
+    /gemini-3\.1-pro/,
+    { ...GEMINI_3, thinking: { type: 'level', levels: ['LOW', 'MEDIUM', 'HIGH'] }, prefill: true },
+  ],
+  [/gemini-3(?:-|\.1-|\.5-flash(?!-lite))/, { ...GEMINI_3, prefill: true }],
   [
     /gemini-4-(?:hydrogen|neon)/,
     { ...GEMINI_3, thinking: { type: 'level', levels: ['LOW', 'MEDIUM', 'HIGH', 'XHIGH'] } },

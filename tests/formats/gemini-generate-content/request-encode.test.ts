@@ -56,6 +56,29 @@ describe('turns', () => {
     expect(contents(G25)).toEqual([{ role: 'user', parts: [{ text: '.' }] }])
   })
 
+  test.each([
+    [G2, false],
+    [G25, false],
+    [G3, false],
+    ['gemini-3.1-pro-preview', false],
+    ['gemini-3.5-flash', false],
+    ['someone-elses', false],
+    ['gemini-3.5-flash-lite', true],
+    ['gemini-3.8-flash', true],
+    ['gemini-flash-latest', true],
+    ['gemini-4-neon', true],
+  ])(
+    'end with the beginning of an answer, and for %s, where that is a 400, with the user: %p',
+    (model, refuses) => {
+      const said = [
+        { role: 'user', parts: [{ text: 'a' }] },
+        { role: 'model', parts: [{ text: '{' }] },
+      ]
+      const asked = refuses ? [...said, { role: 'user', parts: [{ text: 'Continue.' }] }] : said
+      expect(contents(model, user('a'), assistant('{'))).toEqual(asked)
+    },
+  )
+
   test('edge 78: results stand behind their calls in the order of the calls, placeholders and orphans included', () => {
     expect(
       contents(

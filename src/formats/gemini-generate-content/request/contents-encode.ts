@@ -11,6 +11,8 @@ import { encodeModelParts, encodeUserPart, type PartDestination } from './parts-
 
 /** The user's turn where the conversation has none to begin with. */
 const OPENING: WirePart = { text: '.' }
+/** The user's turn behind one of the model's that the model does not go on with by itself. */
+const GO_ON: WirePart = { text: 'Continue.' }
 
 /** Neighbouring turns of one side. System text in the middle of the talk stays in its place as the user's. */
 interface Group {
@@ -31,6 +33,7 @@ export function encodeContents(turns: readonly Turn[], to: PartDestination): Wir
   }
   if (contents[0]?.role !== 'user') contents.unshift({ role: 'user', parts: [OPENING] })
   if (to.traits.callIds) signCurrentTurn(contents)
+  if (!to.traits.prefill && contents.at(-1)?.role === 'model') contents.push({ role: 'user', parts: [GO_ON] })
   return contents
 }
 
