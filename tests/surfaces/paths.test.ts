@@ -124,14 +124,18 @@ describe('an unknown path', () => {
     }
   })
 
-  test.each(['/v1/models/', '/v1beta/models/', '/v1beta/files/', '/v1beta/files/x:upload'])(
-    'GET %s is one, with a key and without',
-    async path => {
-      for (const headers of [{}, { 'x-goog-api-key': gateway.key }, { authorization: 'Bearer nonsense' }]) {
-        await expectUnknownPath(await fetch(gateway.url + path, { headers }))
-      }
-    },
-  )
+  test.each([
+    '/v1/models/',
+    '/v1beta/models/',
+    '/v1beta/files/',
+    '/v1beta/files/x:upload',
+    '/v1beta/models/gemini/echo:generateContent',
+    '/v1/models/gemini%2Fecho%3AcountTokens',
+  ])('GET %s is one, with a key and without', async path => {
+    for (const headers of [{}, { 'x-goog-api-key': gateway.key }, { authorization: 'Bearer nonsense' }]) {
+      await expectUnknownPath(await fetch(gateway.url + path, { headers }))
+    }
+  })
 
   test.each(['//v1/chat/completions', '/v1//chat/completions', '///v1/responses', 'v1/chat/completions'])(
     '%s is one on the wire too',

@@ -75,6 +75,12 @@ type Action =
   /** What is no conversation. */
   | { operation: (body: RequestBody) => Operation }
 
+/** Whether a path below `models/` names a call, which is made by POST alone, and no model. */
+export function namesCall(gateway: VideoGateway, request: Request, rest: string): boolean {
+  const action = readAction(gateway, request, rest)
+  return action !== undefined && !(action instanceof GatewayError)
+}
+
 /** The call that a path names; undefined if it names none, or why it cannot be read. The model may hold slashes and colons: the last colon divides. */
 function readAction(
   gateway: VideoGateway,

@@ -7,6 +7,7 @@ import type { Listener } from '@/exchange/call.ts'
 import type { Gateway } from '@/exchange/gateway.ts'
 import type { VideoGateway } from '@/exchange/videos/store.ts'
 import type { Model } from '@/routing/model.ts'
+import { namesCall } from '@/surfaces/gemini/gemini.ts'
 import { readOperationPath, showOperation } from '@/surfaces/gemini/videos.ts'
 import { brokenPath, readPathText } from '@/surfaces/path-text.ts'
 import { unknownPath } from '@/surfaces/unknown-path.ts'
@@ -31,11 +32,12 @@ export function models(gateway: VideoGateway, listener: Listener) {
   const app = new Elysia({ name: 'models' })
   for (const version of ['/v1', '/v1beta', '/v1alpha']) {
     app.get(`${version}/models`, ({ request }) => list(request))
-    app.get(`${version}/models/*`, ({ request, params }) => {
-      if (params['*'] === '') return unknownPath(request, gateway.newRequestId())
-      const operation = readOperationPath(params['*'])
+    app.get(`${version}/models/*`, ({ request, params: { '*': rest } }) => {
+      if (rest === '' || namesCall(gateway, request, rest))
+        return unknownPath(request, gateway.newRequestId())
+      const operation = readOperationPath(rest)
       return operation === undefined
-        ? one(request, params['*'])
+        ? one(request, rest)
         : showOperation(gateway, listener, request, operation)
     })
   }
