@@ -1,5 +1,6 @@
 import type { Entry } from '../../../api/contract/billing.ts'
 import { ENTRY_NAMES } from '../../../api/contract/entry-names.ts'
+import { localTime } from '../../format/time.ts'
 import { type Column, moneyColumn } from '../../parts/table.tsx'
 import { When } from '../../parts/when.tsx'
 
@@ -33,7 +34,12 @@ function What({ entry: { kind, expires_at } }: { entry: Entry }) {
 
 function Purpose({ entry, requestsPath }: { entry: Entry; requestsPath: string }) {
   const request = requestOf(entry)
-  const receipt = request === null ? null : <a href={`${requestsPath}?receipt=${request}`}>Receipt</a>
+  const receipt =
+    request === null ? null : (
+      <a href={`${requestsPath}?receipt=${request}`}>
+        Receipt<span class="unseen"> of {localTime(entry.created_at)}</span>
+      </a>
+    )
   if (entry.reason !== null) {
     return (
       <>

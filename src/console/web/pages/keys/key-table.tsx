@@ -135,7 +135,7 @@ function columnsOf(requestsAt: string, acts: KeyActs | undefined): Column<Key>[]
     },
     {
       label: 'Expires',
-      kind: 'wide',
+      kind: 'nowrap wide',
       cell: key => <When iso={key.expires_at} />,
     },
     ...(acts === undefined ? [] : [actionColumn<Key>(key => buttonsOf(key, acts))]),
