@@ -64,12 +64,10 @@ function signaturesOf({ body, format }: Prompt): readonly string[] {
 }
 
 /** Writes the prompt for a route. Media that its format cannot take by address are fetched first, if they may be. */
-function preparer(
-  { gateway, prompt, model, interruption }: AdmittedPrompt,
-  options: PrepareOptions,
-): Conversation['prepare'] {
+function preparer(admitted: AdmittedPrompt, options: PrepareOptions): Conversation['prepare'] {
+  const { gateway, prompt, model } = admitted
   if (!gateway.fetchesMedia()) return route => prepare(prompt, model, route, options)
-  const fetchAll = mediaOf(gateway.fetchMedia, prompt, model, interruption)
+  const fetchAll = mediaOf(admitted)
   return async route => prepare(prompt, model, route, { ...options, media: await fetchAll(route) })
 }
 

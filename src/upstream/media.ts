@@ -14,6 +14,8 @@ export interface MediaRequest {
   mediaType: string | undefined
   /** Most bytes that it may have. */
   maxBytes: number
+  /** Told how many bytes of it will be in memory, before they are. What it throws ends the fetch. */
+  onBytes: (bytes: number) => void
   signal: AbortSignal
 }
 
@@ -47,7 +49,7 @@ export function createMediaFetch({ clock, guard }: { clock: Clock; guard: Addres
     try {
       const response = await get(guard, request.url, signal)
       const mediaType = typeOf(response, request)
-      return { mediaType, bytes: await readLimited(response, request.maxBytes) }
+      return { mediaType, bytes: await readLimited(response, request) }
     } catch (error) {
       if (signal.aborted) throw signal.reason
       if (error instanceof GatewayError) throw error
@@ -112,22 +114,37 @@ function plainType(text: string): string {
   return (text.split(';')[0] ?? '').trim().toLowerCase()
 }
 
-async function readLimited(response: Response, maxBytes: number): Promise<Uint8Array> {
-  if (Number(response.headers.get('content-length')) > maxBytes) throw tooLarge(maxBytes)
+async function readLimited(
+  response: Response,
+  { maxBytes, onBytes }: Pick<MediaRequest, 'maxBytes' | 'onBytes'>,
+): Promise<Uint8Array> {
+  const declared = Number(response.headers.get('content-length')) || 0
+  if (declared > maxBytes) throw tooLarge(maxBytes)
+  const encodings = encodingsIn(response.headers.get('content-encoding'))
+  // What is packed may be of any length.
+  let expected = encodings.length === 0 ? declared : maxBytes
+  onBytes(expected)
   const chunks: Uint8Array[] = []
   let total = 0
   for await (const chunk of response.body ?? []) {
     total += chunk.length
     if (total > maxBytes) throw tooLarge(maxBytes)
+    if (total > expected) {
+      expected = Math.min(2 * total, maxBytes)
+      onBytes(expected)
+    }
     chunks.push(chunk)
   }
   if (total === 0) throw wrong('is empty')
-  return decoded(Buffer.concat(chunks, total), response.headers.get('content-encoding'), maxBytes)
+  return decoded(Buffer.concat(chunks, total), encodings, maxBytes)
 }
 
 /** Some servers keep files packed, and send them so whatever they are asked for. */
-async function decoded(bytes: Uint8Array, header: string | null, maxBytes: number): Promise<Uint8Array> {
-  const [encoding, ...others] = encodingsIn(header)
+async function decoded(
+  bytes: Uint8Array,
+  [encoding, ...others]: string[],
+  maxBytes: number,
+): Promise<Uint8Array> {
   if (encoding === undefined) return bytes
   if (others.length > 0 || !isEncoding(encoding)) throw wrong('is encoded in an unknown way')
   const plain = await decompress(bytes, encoding, maxBytes)

@@ -19,6 +19,8 @@ beforeEach(() => {
   server.seen.length = 0
 })
 
+const PNG = { headers: { 'content-type': 'image/png' } }
+
 const inside: Lookup = async () => ['127.0.0.1']
 const half: Lookup = async () => ['8.8.8.8', '10.0.0.7']
 
@@ -42,7 +44,7 @@ function get(url: string, more: Partial<MediaRequest> = {}, lookup = inside, clo
 
 function imageAt(url: string): MediaRequest {
   const { signal } = new AbortController()
-  return { url, kind: 'image', mediaType: undefined, maxBytes: 1_000, signal }
+  return { url, kind: 'image', mediaType: undefined, maxBytes: 1_000, onBytes: () => undefined, signal }
 }
 
 async function refusal(fetched: Promise<unknown>): Promise<GatewayError> {
@@ -183,8 +185,41 @@ describe('what is there', () => {
     expect((await refusal(fetched)).message).toContain('larger than the 1000 bytes')
   })
 
+  /** A body of a length that its server does not say. */
+  const unsaid = (bytes: number) => {
+    const fed = fedStream()
+    fed.write(new Uint8Array(bytes))
+    fed.close()
+    return fed.stream
+  }
+
   const packed = (body: Uint8Array<ArrayBuffer>, encoding = 'gzip') =>
     new Response(body, { headers: { 'content-type': 'image/png', 'content-encoding': encoding } })
+
+  test.each([
+    ['as long as it says', () => image(new Uint8Array(900)), 900],
+    ['twice as long as what has come, at the most', () => new Response(unsaid(400), PNG), 800],
+    ['of any length, since it is packed', () => packed(Bun.gzipSync(PIXEL)), 1_000],
+  ])('before it is in memory, how much that will be is told: %s', async (_, answer, most) => {
+    script = answer
+    const told: number[] = []
+    await get('http://public.example/a', { onBytes: bytes => void told.push(bytes) })
+    expect(Math.max(...told)).toBe(most)
+  })
+
+  test('no more of it is read once there is no memory for it', async () => {
+    const fed = fedStream()
+    script = () => new Response(fed.stream, PNG)
+    const full = new GatewayError('overloaded', 'no memory')
+    const onBytes = (bytes: number) => {
+      if (bytes > 100) throw full
+    }
+    const fetched = get('http://public.example/a', { onBytes }).catch(error => error)
+    await until(() => server.seen.length === 1)
+    fed.write(new Uint8Array(101))
+    expect(await fetched).toBe(full)
+    await fed.left
+  })
 
   test('what comes packed, though nobody asked for that, is unpacked', async () => {
     script = () => packed(Bun.gzipSync(PIXEL))

@@ -124,27 +124,50 @@ async function placed(pieces: AsyncIterable<Uint8Array>, length: number): Promis
 }
 
 /** Pieces of a length that nobody has said: room is taken for as much again as there is, and for no more than there may be. */
-async function counted(
-  pieces: AsyncIterable<Uint8Array>,
-  { account, maxBodyBytes, bodyRoom }: BodyTerms,
-): Promise<Uint8Array> {
+async function counted(pieces: AsyncIterable<Uint8Array>, terms: BodyTerms): Promise<Uint8Array> {
+  const { maxBodyBytes } = terms
   const chunks: Uint8Array[] = []
   let total = 0
-  let taken = 0
+  let expected = WHOLE_BYTES
+  const room = new GrowingRoom(terms)
   try {
     for await (const piece of pieces) {
       total += piece.length
       if (total > maxBodyBytes) throw tooLarge(maxBodyBytes)
-      if (total > WHOLE_BYTES && total > taken) {
-        const more = Math.min(2 * total, maxBodyBytes) - taken
-        if (!bodyRoom.take(more, account, taken)) throw noRoom()
-        taken += more
+      if (total > expected) {
+        expected = Math.min(2 * total, maxBodyBytes)
+        room.growTo(expected)
       }
       chunks.push(piece)
     }
     return Buffer.concat(chunks, total)
   } finally {
-    if (taken > 0) bodyRoom.giveBack(taken, account)
+    room.giveBack()
+  }
+}
+
+/** Room for what shows its length bit by bit. */
+export class GrowingRoom {
+  readonly #terms: Pick<BodyTerms, 'account' | 'bodyRoom'>
+  #taken = 0
+
+  constructor(terms: Pick<BodyTerms, 'account' | 'bodyRoom'>) {
+    this.#terms = terms
+  }
+
+  /**
+   * Room for so many bytes in all; there always is for a few.
+   * @throws GatewayError `overloaded`
+   */
+  growTo(bytes: number): void {
+    if (bytes <= WHOLE_BYTES || bytes <= this.#taken) return
+    const { account, bodyRoom } = this.#terms
+    if (!bodyRoom.take(bytes - this.#taken, account, this.#taken)) throw noRoom()
+    this.#taken = bytes
+  }
+
+  giveBack(): void {
+    if (this.#taken > 0) this.#terms.bodyRoom.giveBack(this.#taken, this.#terms.account)
   }
 }
 

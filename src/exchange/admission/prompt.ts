@@ -1,5 +1,6 @@
 import { GatewayError } from '@/errors/gateway-error.ts'
 import type { ModelCall } from '@/formats/codec.ts'
+import type { Fetched } from '@/formats/media/media-urls.ts'
 import { CODECS } from '@/formats/registry.ts'
 import type { Format } from '@/generation/format.ts'
 import type { GenerationRequest } from '@/generation/request.ts'
@@ -51,6 +52,9 @@ export class Prompt {
   /** Set once an upstream could not read the reasoning of earlier turns: from then on it is left out. */
   withoutReasoning = false
 
+  /** What stood at addresses in it, by address. */
+  readonly media = new Map<string, Fetched>()
+
   get body(): RequestBody {
     return remembered(this.#body)
   }
@@ -68,6 +72,7 @@ export class Prompt {
     this.#body = undefined
     this.#headers = undefined
     this.#generation = undefined
+    this.media.clear()
   }
 
   /** Whether the answer's first event says how long the prompt is, which upstreams of other formats say last. */

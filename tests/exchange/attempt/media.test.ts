@@ -1,7 +1,9 @@
 import { beforeAll, beforeEach, describe, expect, test } from 'bun:test'
 import { fileGateway } from '#tests/support/gateway/file-gateway.ts'
+import { manualClock } from '#tests/support/manual-clock.ts'
 import { GatewayError } from '@/errors/gateway-error.ts'
 import { asObject, parseObject } from '@/json/json.ts'
+import { BodyRoom } from '@/limits/body-room.ts'
 
 const fetched: string[] = []
 /** What each was taken to be before it came. */
@@ -13,13 +15,14 @@ const gateway = await fileGateway({
   models: `  - { id: mixed, channels: [{ channel: gemini, model: error-500, priority: 0 }, { channel: responses, model: echo, priority: 1 }] }
   - { id: twice, channels: [{ channel: gemini, model: error-500, priority: 0 }, { channel: gemini, model: echo, priority: 1 }] }`,
 })
-gateway.server.gateway.fetchMedia = async ({ url, mediaType, maxBytes }) => {
+gateway.server.gateway.fetchMedia = async ({ url, mediaType, maxBytes, onBytes }) => {
   fetched.push(url)
   expected.push(mediaType)
   allowed.push(maxBytes)
   if (url.includes('private')) {
     throw new GatewayError('invalid_request', 'Media at an address of this request: it could not be fetched')
   }
+  if (url.includes('large')) onBytes(20_000_000)
   return { mediaType: url.endsWith('.pdf') ? 'application/pdf' : 'image/png', bytes: Buffer.from('bytes') }
 }
 
@@ -134,6 +137,25 @@ describe('with fetch_media', () => {
   test('there is a limit to what all of a request are together', async () => {
     expect((await withImage('gemini/echo', IMAGE, `${IMAGE}?2`)).status).toBe(200)
     expect(allowed).toEqual([50 * 1024 * 1024, 50 * 1024 * 1024 - 5])
+  })
+
+  test('for what is large there has to be memory, as for a large body', async () => {
+    const { bodyRoom } = gateway.server.gateway
+    const clock = manualClock()
+    const room = { clock, usedBytes: () => 0, mostBytes: 100_000_000, onRefused: () => undefined }
+    gateway.server.gateway.bodyRoom = new BodyRoom(room)
+    const large = () => withImage('gemini/echo', `${IMAGE}?large`)
+    const statuses = [(await large()).status]
+    const refused = await large()
+    const small = await withImage('gemini/echo', IMAGE)
+    clock.advance(1_000)
+    statuses.push((await large()).status)
+    gateway.server.gateway.bodyRoom = bodyRoom
+    expect(statuses).toEqual([200, 200])
+    expect(refused.status).toBe(503)
+    expect(refused.headers.get('retry-after')).toBe('2')
+    expect(asObject(parseObject(await refused.text())?.['error'])).toMatchObject({ code: 'overloaded' })
+    expect(small.status).toBe(200)
   })
 
   test('there is a limit to how many', async () => {

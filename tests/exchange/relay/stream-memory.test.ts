@@ -10,6 +10,7 @@ const FIRST = {
     'event: message_start\ndata: {"type":"message_start","message":{"id":"msg_1","type":"message","role":"assistant","model":"m","content":[],"stop_reason":null,"usage":{"input_tokens":3,"output_tokens":1}}}\n\n' +
     'event: content_block_start\ndata: {"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}\n\n' +
     'event: content_block_delta\ndata: {"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"one"}}\n\n',
+  gemini: 'data: {"candidates":[{"content":{"role":"model","parts":[{"text":"one"}]},"index":0}]}\n\n',
 }
 type Upstream = keyof typeof FIRST
 
@@ -27,7 +28,7 @@ const upstream = fileUpstream(() => {
   return eventStream(answer.stream)
 })
 const { url } = upstream
-const gateway = await fileGateway({ upstreams: { chat: url, messages: url } })
+const gateway = await fileGateway({ upstreams: { chat: url, messages: url, gemini: url } })
 
 /** What the collector leaves in this process: bytes, and requests, those that the upstream got included. */
 function kept(): { bytes: number; requests: number } {
@@ -46,29 +47,39 @@ async function begin(to: Upstream, body: string): Promise<{ cancel(): Promise<vo
   return reader
 }
 
-test.each(['chat', 'messages'] as const)(
-  'a stream that has begun keeps nothing of its request (to %s)',
-  async to => {
-    first = FIRST[to]
-    const content = 'const lorem = "ipsum"\n'.repeat(PROMPT_BYTES / 22)
-    const body = JSON.stringify({
-      model: 'UPSTREAM/echo',
-      stream: true,
-      max_tokens: 10,
-      messages: [{ role: 'user', content }],
-    })
-    const warm = await begin(to, body)
-    const before = kept()
-    const readers = await Promise.all(Array.from({ length: STREAMS }, () => begin(to, body)))
-    const after = kept()
-    // The stack is searched for pointers without knowing their types, so one of them may be kept by accident.
-    expect((after.bytes - before.bytes) / STREAMS).toBeLessThan(PROMPT_BYTES / 2)
-    const upstreams = STREAMS
-    expect(after.requests - before.requests).toBeLessThan(upstreams + STREAMS / 2)
-    await Promise.all([warm, ...readers].map(reader => reader.cancel()))
-    await until(() => upstream.aborted === opened)
-  },
+/** Many streams of a large request begin, and what is left of it is little. */
+async function keepsNothing(to: Upstream, content: unknown): Promise<void> {
+  first = FIRST[to]
+  const body = JSON.stringify({
+    model: 'UPSTREAM/echo',
+    stream: true,
+    max_tokens: 10,
+    messages: [{ role: 'user', content }],
+  })
+  const warm = await begin(to, body)
+  const before = kept()
+  const readers = await Promise.all(Array.from({ length: STREAMS }, () => begin(to, body)))
+  const after = kept()
+  // The stack is searched for pointers without knowing their types, so one of them may be kept by accident.
+  expect((after.bytes - before.bytes) / STREAMS).toBeLessThan(PROMPT_BYTES / 2)
+  const upstreams = STREAMS
+  expect(after.requests - before.requests).toBeLessThan(upstreams + STREAMS / 2)
+  await Promise.all([warm, ...readers].map(reader => reader.cancel()))
+  await until(() => upstream.aborted === opened)
+}
+
+test.each(['chat', 'messages'] as const)('a stream that has begun keeps nothing of its request (to %s)', to =>
+  keepsNothing(to, 'const lorem = "ipsum"\n'.repeat(PROMPT_BYTES / 22)),
 )
+
+test('a stream that has begun keeps nothing of what was fetched for its request', async () => {
+  await gateway.apply('fetch_media: true')
+  gateway.server.gateway.fetchMedia = async () => ({
+    mediaType: 'image/png',
+    bytes: Buffer.alloc(PROMPT_BYTES),
+  })
+  await keepsNothing('gemini', [{ type: 'image_url', image_url: { url: 'http://public.example/a.png' } }])
+})
 
 test('a caller who leaves is noticed although nothing is kept of the request', async () => {
   first = FIRST.chat
