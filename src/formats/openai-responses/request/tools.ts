@@ -2,6 +2,7 @@ import { invalidRequest } from '@/formats/invalid.ts'
 import type { Losses } from '@/formats/losses.ts'
 import { canBeStrict, functionParameters } from '@/formats/openai/schemas.ts'
 import { FORMAT } from '@/formats/openai-responses/wire.ts'
+import { notLowered } from '@/formats/tools/lower.ts'
 import { lostSettings, NO_SETTINGS, placeOf } from '@/formats/tools/web-search.ts'
 import type {
   ClientTool,
@@ -186,9 +187,7 @@ function encodeTool(tool: Tool, losses: Losses): JsonObject | undefined {
         format: tool.grammar === undefined ? { type: 'text' } : { type: 'grammar', ...tool.grammar },
       })
     case 'client':
-      if (tool.format === FORMAT) return tool.wire
-      losses.add('tools', tool.wireType)
-      return undefined
+      throw notLowered(tool)
     case 'hosted':
       return encodeHosted(tool, losses)
     default:
