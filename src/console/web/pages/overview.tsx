@@ -91,7 +91,9 @@ function Limits({ readings }: { readings: readonly LimitReading[] }) {
         <p>Beyond a limit, requests are refused with 429 and told when to come back.</p>
       </div>
       {readings.length === 0 ? (
-        <Empty title="Nothing limits you">Neither your account nor any of your keys has a limit.</Empty>
+        <Empty title="Nothing limits you">
+          Neither your account nor any of the 20 keys that were made last has a limit.
+        </Empty>
       ) : (
         <div class="columns">
           {readings.map(reading => (
