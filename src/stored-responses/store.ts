@@ -121,12 +121,14 @@ export function responseStore({ database, secretBox }: ResponseStoreOptions) {
     /**
      * The conversation up to and with a response, oldest turn first. `missing`: it, or one before it, is not there (any
      * more); `running`: it has not ended; `too-large`: its turns have more bytes than `maxBytes`.
+     * @param onBytes told how many bytes will be read, before they are; what it throws ends that
      */
     async conversation(
       { accountId, id }: ResponseKey,
       maxBytes: number,
+      onBytes: (bytes: number) => void,
     ): Promise<StoredTurn[] | 'missing' | 'running' | 'too-large'> {
-      const rows = await database.sql<ChainRow[]>`
+      const chain = await database.sql<ChainRow[]>`
         with recursive chain as (
           select id, previous_id, status, plain_bytes::bigint as total, 1 as depth
           from stored_response
@@ -137,13 +139,19 @@ export function responseStore({ database, secretBox }: ResponseStoreOptions) {
           where earlier.account_id = ${accountId} and earlier.expires_at > now()
             and chain.total <= ${maxBytes}
         )
-        select chain.previous_id, chain.status, chain.total, turn.input, turn.response
-        from chain join stored_response turn using (id) order by depth desc`
-      const [oldest] = rows
+        select id, previous_id, status, total from chain order by depth desc`
+      const [oldest] = chain
       if (oldest === undefined) return 'missing'
-      if (isRunning(rows.at(-1)?.status ?? 'queued')) return 'running'
+      if (isRunning(chain.at(-1)?.status ?? 'queued')) return 'running'
       if (oldest.total > BigInt(maxBytes)) return 'too-large'
       if (oldest.previous_id !== null) return 'missing'
+      onBytes(Number(oldest.total))
+      const rows = await database.sql<TurnRow[]>`
+        select turn.input, turn.response
+        from unnest(${chain.map(row => row.id)}::text[]) with ordinality as chain(id, place)
+        join stored_response turn on turn.id = chain.id order by chain.place`
+      // One was deleted in this moment.
+      if (rows.length < chain.length) return 'missing'
       return rows.map(row => ({ input: box.openList(row.input), response: box.open(row.response) }))
     },
 
@@ -155,6 +163,7 @@ export function responseStore({ database, secretBox }: ResponseStoreOptions) {
       accountId: number,
       ids: ReadonlySet<string>,
       maxBytes: number,
+      onBytes: (bytes: number) => void,
     ): Promise<ReadonlyMap<string, string> | 'too-large'> {
       const asked = [...ids].filter(isIndexed)
       if (asked.length === 0) return new Map()
@@ -163,7 +172,9 @@ export function responseStore({ database, secretBox }: ResponseStoreOptions) {
         arrayOverlaps(storedResponse.itemIds, asked),
         isAlive(),
       )
-      const rows = await orm.select({ id: storedResponse.id }).from(storedResponse).where(isMeant)
+      const { id, plainBytes } = storedResponse
+      const rows = await orm.select({ id, plainBytes }).from(storedResponse).where(isMeant)
+      onBytes(rows.reduce((sum, row) => sum + row.plainBytes, 0))
       const found = new Map<string, string>()
       let bytes = 0
       // One after another, so that no more than one is in memory with what is not asked for.
@@ -278,10 +289,14 @@ export function responseStore({ database, secretBox }: ResponseStoreOptions) {
 }
 
 interface ChainRow {
+  id: string
   previous_id: string | null
   status: StoredStatus
   /** Bytes of this turn and those after it. */
   total: bigint
+}
+
+interface TurnRow {
   input: Uint8Array
   response: Uint8Array
 }

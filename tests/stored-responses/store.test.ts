@@ -13,6 +13,12 @@ const store = responseStore({ database, secretBox: box })
 const CREATED_AT = 1_700_000_000_000
 let count = 0
 
+/** How many bytes the last one who read was told of before. */
+let toldBytes = 0
+const told = (bytes: number) => {
+  toldBytes = bytes
+}
+
 function response(fields: Partial<NewResponse> = {}): NewResponse {
   count += 1
   return {
@@ -49,7 +55,7 @@ test('what was stored is found by its account alone', async () => {
   const stranger = { accountId: 2, id: made.id }
   expect(await store.find(stranger)).toBeUndefined()
   expect(await store.findInput(stranger)).toBeUndefined()
-  expect(await store.conversation(stranger, MB)).toBe('missing')
+  expect(await store.conversation(stranger, MB, told)).toBe('missing')
   expect(await store.eventsAfter(stranger, -1)).toEqual([])
   expect(await store.remove(stranger)).toBe(false)
   expect(await store.remove(made)).toBe(true)
@@ -66,7 +72,7 @@ test('it is there for thirty days by the clock of the database, and then swept w
   expect(await store.find(made)).toBeDefined()
   await expire(made, '0')
   expect(await store.find(made)).toBeUndefined()
-  expect(await store.conversation(made, MB)).toBe('missing')
+  expect(await store.conversation(made, MB, told)).toBe('missing')
   expect(await store.remove(made)).toBe(false)
   expect(await store.sweep()).toBeGreaterThanOrEqual(1)
   expect(await database.sql`select 1 from stored_response where id = ${made.id}`).toHaveLength(0)
@@ -84,17 +90,17 @@ test('items are found by their ids, by their account alone, as long as their res
   const end = { status: 'completed', response: `{"output":[${item('msg_c', 'C')}]}`, events: [] } as const
   await store.finish(running.id, end)
   const asked = new Set(['msg_b', 'msg_c', 'msg_none'])
-  expect(await store.items(1, asked, MB)).toEqual(
+  expect(await store.items(1, asked, MB, told)).toEqual(
     new Map([
       ['msg_b', item('msg_b', 'B')],
       ['msg_c', item('msg_c', 'C')],
     ]),
   )
-  expect(await store.items(1, asked, 60)).toBe('too-large')
-  expect(await store.items(2, asked, MB)).toEqual(new Map())
+  expect(await store.items(1, asked, 60, told)).toBe('too-large')
+  expect(await store.items(2, asked, MB, told)).toEqual(new Map())
   await expire(made, '0')
   await expire(running, '0')
-  expect(await store.items(1, asked, MB)).toEqual(new Map())
+  expect(await store.items(1, asked, MB, told)).toEqual(new Map())
 })
 
 test('a conversation is its turns, oldest first', async () => {
@@ -103,8 +109,8 @@ test('a conversation is its turns, oldest first', async () => {
   const third = response({ previousId: second.id })
   for (const made of [first, second, third]) await store.add(made)
   const turn = ({ input, response: text }: NewResponse) => ({ input: [...input], response: text })
-  expect(await store.conversation(third, MB)).toEqual([first, second, third].map(turn))
-  expect(await store.conversation(second, MB)).toEqual([first, second].map(turn))
+  expect(await store.conversation(third, MB, told)).toEqual([first, second, third].map(turn))
+  expect(await store.conversation(second, MB, told)).toEqual([first, second].map(turn))
 })
 
 test('a conversation that is broken, too large or not at its end says which', async () => {
@@ -112,17 +118,17 @@ test('a conversation that is broken, too large or not at its end says which', as
   const second = response({ previousId: first.id })
   await store.add(first)
   await store.add(second)
-  expect(await store.conversation(second, 500)).toBe('too-large')
+  expect(await store.conversation(second, 500, told)).toBe('too-large')
   await store.remove(first)
-  expect(await store.conversation(second, MB)).toBe('missing')
+  expect(await store.conversation(second, MB, told)).toBe('missing')
   const running = response({ status: 'in_progress', background: true })
   await store.add(running)
-  expect(await store.conversation(running, MB)).toBe('running')
+  expect(await store.conversation(running, MB, told)).toBe('running')
   const ended = response()
   const later = response({ previousId: ended.id, status: 'queued', background: true })
   await store.add(ended)
   await store.add(later)
-  expect(await store.conversation(later, MB)).toBe('running')
+  expect(await store.conversation(later, MB, told)).toBe('running')
 })
 
 test('a conversation is as large as its inputs and its responses, also where one came later', async () => {
@@ -131,11 +137,16 @@ test('a conversation is as large as its inputs and its responses, also where one
   const running = response({ previousId: second.id, status: 'queued', background: true })
   for (const made of [first, second, running]) await store.add(made)
   const bytes = Buffer.byteLength([first, second].flatMap(made => [...made.input, made.response]).join(''))
-  expect(await store.conversation(second, bytes)).toHaveLength(2)
-  expect(await store.conversation(second, bytes - 1)).toBe('too-large')
+  expect(await store.conversation(second, bytes, told)).toHaveLength(2)
+  expect(toldBytes).toBe(bytes)
+  const full = () => {
+    throw new Error('no memory')
+  }
+  await expect(store.conversation(second, bytes, full)).rejects.toThrow('no memory')
+  expect(await store.conversation(second, bytes - 1, told)).toBe('too-large')
   const ended = `{"output":["${'x'.repeat(1000)}"]}`
   await store.finish(running.id, { status: 'completed', response: ended, events: [] })
-  expect(await store.conversation(running, 1000)).toBe('too-large')
+  expect(await store.conversation(running, 1000, told)).toBe('too-large')
 })
 
 test('a conversation is there as long as all of its turns', async () => {
@@ -144,7 +155,7 @@ test('a conversation is there as long as all of its turns', async () => {
   await store.add(first)
   await store.add(second)
   await expire(first, '0')
-  expect(await store.conversation(second, MB)).toBe('missing')
+  expect(await store.conversation(second, MB, told)).toBe('missing')
 })
 
 test('a conversation does not reach into another account', async () => {
@@ -152,7 +163,7 @@ test('a conversation does not reach into another account', async () => {
   const mine = response({ previousId: theirs.id })
   await store.add(theirs)
   await store.add(mine)
-  expect(await store.conversation(mine, MB)).toBe('missing')
+  expect(await store.conversation(mine, MB, told)).toBe('missing')
 })
 
 test('events come in order and from any number', async () => {

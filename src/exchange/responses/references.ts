@@ -31,15 +31,19 @@ export function refersToItems(json: JsonObject, texts: Texts): boolean {
   return asArray(json['input']).some(item => referredId(item, texts) !== undefined)
 }
 
+/** Told how many bytes more will be in memory, before they are. @throws what there is no room for them with */
+export type Reckon = (bytes: number) => void
+
 /**
  * Puts the items that are stored for an account in the place of references to them. Others stay: whoever converts or
  * passes them on knows which of them may be left out.
- * @throws GatewayError `body_too_large`, `invalid_request` for too many of them
+ * @throws GatewayError `body_too_large`, `invalid_request` for too many of them, and what `reckon` throws
  */
 export async function resolveReferences(
   gateway: ResponseGateway,
   accountId: number,
   items: readonly string[],
+  reckon: Reckon,
 ): Promise<readonly string[]> {
   const ids = items.map(item =>
     item.length > MAX_REFERENCE_LENGTH ? undefined : referredId(parseObject(item), PLAIN_TEXTS),
@@ -50,7 +54,7 @@ export async function resolveReferences(
     throw invalidRequest('input', `refers to more than ${MAX_REFERENCES} items by their ids`)
   }
   const { responses, maxBodyBytes, clock } = gateway
-  const found = await inTime(responses.store.items(accountId, named, maxBodyBytes), clock)
+  const found = await inTime(responses.store.items(accountId, named, maxBodyBytes, reckon), clock)
   if (found === 'too-large') throw tooLarge(maxBodyBytes)
   let room = maxBodyBytes
   return items.map((item, index) => {
@@ -59,6 +63,7 @@ export async function resolveReferences(
     // An item takes as much again each time that it is named.
     room -= stored.length
     if (room < 0) throw tooLarge(maxBodyBytes)
+    reckon(stored.length)
     return stored
   })
 }

@@ -1,6 +1,7 @@
 import { inTime } from '@/db/in-time.ts'
 import { GatewayError } from '@/errors/gateway-error.ts'
 import { bodyOf, type RequestBody } from '@/exchange/admission/body.ts'
+import { GrowingRoom, termsOf } from '@/exchange/admission/body-arrival.ts'
 import { callerOf, type ExchangeRecord } from '@/exchange/record.ts'
 import { invalidRequest, unsupported } from '@/formats/invalid.ts'
 import { responseId } from '@/formats/openai-responses/answer/error.ts'
@@ -11,7 +12,7 @@ import { type JsonEdit, spliceJson } from '@/json/splice.ts'
 import { type Compactions, isOurs } from '@/stored-responses/compaction.ts'
 import type { StoredTurn } from '@/stored-responses/stored-response.ts'
 import type { ResponseGateway } from './kept-responses.ts'
-import { resolveReferences } from './references.ts'
+import { type Reckon, resolveReferences } from './references.ts'
 
 /** A request of the Responses surface that goes on from kept state, or asks for some to be kept. */
 export interface ResponseTurn {
@@ -45,6 +46,9 @@ export interface TurnMemory {
 
 /** More input than this is not kept in one turn, in bytes. */
 const MAX_KEPT_INPUT_BYTES = 16 * 1024 * 1024
+
+/** What was kept takes the memory of so many bodies of its size: as it lay there, as items, and in the body that is made. */
+const BODIES = 2
 
 /** What of a body touches kept state. */
 export interface StateFields {
@@ -110,7 +114,7 @@ interface TurnRequest {
  * Puts the conversation that a request goes on with in front of its input.
  * @returns the turn, and the body to go on with: it refers to nothing that is kept here
  * @throws GatewayError `previous_response_not_found`, `unsupported_parameter` where nothing may be kept, `body_too_large`,
- * `invalid_request` for one of too many parts
+ * `invalid_request` for one of too many parts, `overloaded` where there is no memory for the conversation
  */
 export async function openTurn(
   gateway: ResponseGateway,
@@ -128,25 +132,36 @@ export async function openTurn(
   const input = ownItems(body)
   if (fields.keeps === true) assertKeepable(input)
   const keeps = fields.keeps === 'implied' ? storeAllowed && isKeepable(input) : fields.keeps
-  const earlier = previousId === undefined ? [] : await earlierItems(gateway, accountId, previousId, memory)
-  const turn: ResponseTurn = {
-    id: responseId(record.id),
-    accountId,
-    previousId,
-    keeps,
-    background,
-    streams: body.json['stream'] === true,
-    model: String(body.json['model']),
-    earlier,
-    input,
-    wire: body.json,
-    createdAt: record.startedAt,
+  const room = new GrowingRoom(termsOf(callerOf(record), gateway))
+  let reckoned = 0
+  const reckon = (bytes: number) => {
+    reckoned += bytes
+    room.growTo(BODIES * reckoned)
   }
-  const whole = await resolveReferences(gateway, accountId, [...earlier, ...input])
-  const items = whole.map(item => readCompaction(item, accountId, gateway.responses.compactions))
-  const stateless = withoutState(body, turn, items, purpose)
-  if (stateless.length > gateway.maxBodyBytes) throw tooLarge(gateway.maxBodyBytes)
-  return { turn, body: bodyOf(stateless) }
+  try {
+    const earlier =
+      previousId === undefined ? [] : await earlierItems(gateway, accountId, previousId, memory, reckon)
+    const turn: ResponseTurn = {
+      id: responseId(record.id),
+      accountId,
+      previousId,
+      keeps,
+      background,
+      streams: body.json['stream'] === true,
+      model: String(body.json['model']),
+      earlier,
+      input,
+      wire: body.json,
+      createdAt: record.startedAt,
+    }
+    const whole = await resolveReferences(gateway, accountId, [...earlier, ...input], reckon)
+    const items = whole.map(item => readCompaction(item, accountId, gateway.responses.compactions))
+    const stateless = withoutState(body, turn, items, purpose)
+    if (stateless.length > gateway.maxBodyBytes) throw tooLarge(gateway.maxBodyBytes)
+    return { turn, body: bodyOf(stateless) }
+  } finally {
+    room.giveBack()
+  }
 }
 
 /** Whether a body, which may be an outline, brings back a summary that was made here (compact.ts). */
@@ -213,11 +228,15 @@ async function earlierItems(
   accountId: number,
   id: string,
   memory: TurnMemory | undefined,
+  reckon: Reckon,
 ): Promise<readonly string[]> {
   const remembered = memory?.find(id)
-  if (remembered !== undefined) return remembered
+  if (remembered !== undefined) {
+    reckon(remembered.reduce((sum, item) => sum + item.length, 0))
+    return remembered
+  }
   const { responses, maxBodyBytes, clock } = gateway
-  const turns = await inTime(responses.store.conversation({ accountId, id }, maxBodyBytes), clock)
+  const turns = await inTime(responses.store.conversation({ accountId, id }, maxBodyBytes, reckon), clock)
   switch (turns) {
     case 'missing':
       throw notFound(id)

@@ -15,7 +15,7 @@ const gateway = {
 const named = (times: number) => Array<string>(times).fill('{"id":"msg_1"}')
 
 test('an item stands wherever it is named', async () => {
-  expect(await resolveReferences(gateway, 1, ['{"role":"user"}', ...named(2)])).toEqual([
+  expect(await resolveReferences(gateway, 1, ['{"role":"user"}', ...named(2)], () => undefined)).toEqual([
     '{"role":"user"}',
     ITEM,
     ITEM,
@@ -23,5 +23,7 @@ test('an item stands wherever it is named', async () => {
 })
 
 test('and no longer where that comes to more than a body may have', async () => {
-  await expect(resolveReferences(gateway, 1, named(3))).rejects.toMatchObject({ kind: 'body_too_large' })
+  await expect(resolveReferences(gateway, 1, named(3), () => undefined)).rejects.toMatchObject({
+    kind: 'body_too_large',
+  })
 })

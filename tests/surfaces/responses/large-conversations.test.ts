@@ -1,5 +1,7 @@
 import { expect, test } from 'bun:test'
 import { scriptedGateway } from '#tests/support/gateway/scripted-gateway.ts'
+import { manualClock } from '#tests/support/manual-clock.ts'
+import { BodyRoom } from '@/limits/body-room.ts'
 
 const { gateway, upstream } = await scriptedGateway({ maxBodyBytes: 8192 })
 const ample = await scriptedGateway()
@@ -7,6 +9,7 @@ const ample = await scriptedGateway()
 interface Told {
   status: number
   id: string
+  output: { id: string }[]
   code: string | undefined
   param: string | undefined
 }
@@ -17,8 +20,8 @@ async function ask(to: { url: string; key: string }, fields: object): Promise<To
     headers: { authorization: `Bearer ${to.key}`, 'content-type': 'application/json' },
     body: JSON.stringify({ model: 'chat/echo', ...fields }),
   })
-  const { id = '', error } = JSON.parse(await response.text())
-  return { status: response.status, id, code: error?.code, param: error?.param }
+  const { id = '', output = [], error } = JSON.parse(await response.text())
+  return { status: response.status, id, output, code: error?.code, param: error?.param }
 }
 
 /** The simulator says it again, so that a turn keeps it twice. */
@@ -41,6 +44,31 @@ test('a conversation that is too large by itself is not gone on with', async () 
   const next = await ask(gateway, { input: 'hi', previous_response_id: first.id })
   expect(next).toMatchObject({ status: 413, code: 'body_too_large' })
   expect(upstream.seen).toHaveLength(asked)
+})
+
+test('a small turn is refused where there is no memory for what it goes on with, or refers to', async () => {
+  const first = await ask(ample.gateway, { input: words(1_500_000), store: true })
+  const [item] = first.output
+  const asked = ample.upstream.seen.length
+  const own = ample.gateway.server.gateway
+  const { bodyRoom } = own
+  const room = { clock: manualClock(), usedBytes: () => 0, onRefused: () => undefined }
+  const statusOf = async (fields: object, mostBytes: number) => {
+    own.bodyRoom = new BodyRoom({ ...room, mostBytes })
+    return (await ask(ample.gateway, fields)).status
+  }
+  const goesOn = { input: 'hi', previous_response_id: first.id }
+  const refers = { input: [{ type: 'item_reference', id: item?.id }] }
+  const statuses = [
+    await statusOf(goesOn, 10_000_000),
+    await statusOf(refers, 10_000_000),
+    await statusOf({ input: 'hi' }, 10_000_000),
+  ]
+  expect(ample.upstream.seen).toHaveLength(asked + 1)
+  statuses.push(await statusOf(goesOn, 30_000_000), await statusOf(refers, 30_000_000))
+  own.bodyRoom = bodyRoom
+  expect(statuses).toEqual([503, 503, 200, 200, 200])
+  ample.upstream.seen.length = 0
 })
 
 test('turns whose parts are too many together are refused as a body of so many is', async () => {
