@@ -112,6 +112,13 @@ export function responseStore({ database, secretBox }: ResponseStoreOptions) {
       return row === undefined ? undefined : { ...row, response: box.open(row.response) }
     },
 
+    /** Length of its input and of itself as plain text; 0 if there is none. */
+    async bytesOf(key: ResponseKey): Promise<number> {
+      const { plainBytes } = storedResponse
+      const [row] = await orm.select({ plainBytes }).from(storedResponse).where(isThis(key))
+      return row?.plainBytes ?? 0
+    },
+
     /** The items of its own turn. */
     async findInput(key: ResponseKey): Promise<string[] | undefined> {
       const [row] = await orm.select({ input: storedResponse.input }).from(storedResponse).where(isThis(key))

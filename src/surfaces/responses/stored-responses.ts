@@ -1,6 +1,7 @@
 import { Elysia } from 'elysia'
 import { inTime } from '@/db/in-time.ts'
 import { GatewayError } from '@/errors/gateway-error.ts'
+import { inRoom, termsOf } from '@/exchange/admission/body-arrival.ts'
 import { attend } from '@/exchange/attendance.ts'
 import type { Listener } from '@/exchange/call.ts'
 import { identityHeaders } from '@/exchange/relay/reply.ts'
@@ -11,6 +12,9 @@ import type { ResponseKey, StoredResponse } from '@/stored-responses/stored-resp
 import { brokenPath } from '@/surfaces/path-text.ts'
 import { inputPage } from './input-items.ts'
 import { shownResponse } from './shown-response.ts'
+
+/** A response takes the memory of so many bodies of its size: as it lies there, as text, and as what is answered. */
+const BODIES = 2
 
 /** What a caller asks of a stored response. */
 interface StoredCall {
@@ -30,7 +34,10 @@ export function storedResponses(gateway: ResponseGateway, listener: Listener) {
         query: new URL(request.url).searchParams,
         headers: identityHeaders(record.id, 'responses'),
       }
-      return inTime(act(call), gateway.clock)
+      const terms = termsOf(caller, gateway)
+      const sizeOf = gateway.responses.store.bytesOf(call.key)
+      const answer = sizeOf.then(bytes => inRoom(BODIES * bytes, terms, () => act(call)))
+      return inTime(answer, gateway.clock)
     })
   return new Elysia({ name: 'stored-responses' })
     .get('/v1/responses/:id', ({ request, params }) => serve(request, params.id, call => show(gateway, call)))

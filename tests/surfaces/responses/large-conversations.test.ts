@@ -71,6 +71,28 @@ test('a small turn is refused where there is no memory for what it goes on with,
   ample.upstream.seen.length = 0
 })
 
+test('a response is shown, and its input listed, where there is memory for it', async () => {
+  const { id } = await ask(ample.gateway, { input: words(1_500_000), store: true })
+  const own = ample.gateway.server.gateway
+  const { bodyRoom } = own
+  const room = { clock: manualClock(), usedBytes: () => 0, onRefused: () => undefined }
+  const statusOf = async (path: string, mostBytes: number) => {
+    own.bodyRoom = new BodyRoom({ ...room, mostBytes })
+    const headers = { authorization: `Bearer ${ample.gateway.key}` }
+    const { status } = await fetch(`${ample.gateway.url}/v1/responses/${id}${path}`, { headers })
+    return status
+  }
+  const statuses = [
+    await statusOf('', 10_000_000),
+    await statusOf('/input_items', 10_000_000),
+    await statusOf('', 20_000_000),
+    await statusOf('/input_items', 20_000_000),
+  ]
+  own.bodyRoom = bodyRoom
+  expect(statuses).toEqual([503, 503, 200, 200])
+  ample.upstream.seen.length = 0
+})
+
 test('turns whose parts are too many together are refused as a body of so many is', async () => {
   const parts = Array.from({ length: 600_000 }, () => ({}))
   const input = [{ type: 'message', role: 'user', content: 'hi', parts }]
