@@ -8,7 +8,7 @@ import {
   encodingsIn,
   isEncoding,
 } from '@/net/content-encoding.ts'
-import { arrivalOf, type BodyTerms, inRoom, piecesOf, tooLarge } from './body-arrival.ts'
+import { arrivalOf, type BodyTerms, GrowingRoom, piecesOf, tooLarge } from './body-arrival.ts'
 
 /**
  * Reads a body of any kind and decodes it.
@@ -24,15 +24,19 @@ export function readBytes(request: Request, terms: BodyTerms): Promise<Uint8Arra
 
 async function readEncoded(request: Request, header: string, terms: BodyTerms): Promise<Uint8Array> {
   const encodings = readEncodings(header)
-  const { maxBodyBytes } = terms
   let bytes = await arrivalOf(request, terms)
-  return inRoom(Math.min(bytes.length * USUAL_RATIO, maxBodyBytes), terms, async () => {
-    for (const encoding of encodings.toReversed()) bytes = await decoded(bytes, encoding, maxBodyBytes)
+  const room = new GrowingRoom(terms)
+  try {
+    for (const encoding of encodings.toReversed()) {
+      bytes = await decoded(bytes, encoding, terms.maxBodyBytes, room)
+    }
     return bytes
-  })
+  } finally {
+    room.giveBack()
+  }
 }
 
-/** What text unpacks to; what unpacks to more touches memory that nobody reckoned with, one body's at the most. */
+/** What text unpacks to. A few bytes may unpack to as many as a body may have. */
 const USUAL_RATIO = 8
 
 /** The bodies of requests that were made anew, until somebody asks for them. */
@@ -112,12 +116,23 @@ function readEncodings(header: string | null): Encoding[] {
   })
 }
 
-async function decoded(bytes: Uint8Array, encoding: Encoding, maxBytes: number): Promise<Uint8Array> {
-  const plain = await decompress(bytes, encoding, maxBytes).catch(error => {
-    throw invalid(encoding, error)
-  })
-  if (plain === undefined) throw tooLarge(maxBytes)
-  return plain
+/** What unpacks to more than there is room for is unpacked anew, in eight times as much. */
+async function decoded(
+  bytes: Uint8Array,
+  encoding: Encoding,
+  maxBytes: number,
+  room: GrowingRoom,
+): Promise<Uint8Array> {
+  let most = bytes.length
+  do {
+    most = Math.min(most * USUAL_RATIO, maxBytes)
+    room.growTo(most)
+    const plain = await decompress(bytes, encoding, most).catch(error => {
+      throw invalid(encoding, error)
+    })
+    if (plain !== undefined) return plain
+  } while (most < maxBytes)
+  throw tooLarge(maxBytes)
 }
 
 function invalid(encodings: string, cause: unknown): GatewayError {

@@ -1,4 +1,5 @@
-import { expect, test } from 'bun:test'
+import { describe, expect, test } from 'bun:test'
+import { brotliCompressSync, deflateSync } from 'node:zlib'
 import { bodyTerms } from '#tests/support/body-terms.ts'
 import { readBody } from '@/exchange/admission/body.ts'
 
@@ -67,6 +68,34 @@ test.each(WAYS)('one %s takes no more room than a body may have', async (_, body
   await send(body(), headers)
   const packed = headers['content-encoding'] === undefined ? 0 : LARGE.length
   expect(taken.ever).toBeLessThanOrEqual(LARGE.length + packed)
+})
+
+describe.each([
+  ['gzip', Bun.gzipSync],
+  ['zstd', Bun.zstdCompressSync],
+  ['br', brotliCompressSync],
+  ['deflate', deflateSync],
+] as const)('a few bytes of %s that unpack to many', (encoding, pack) => {
+  const headers = { 'content-encoding': encoding }
+  const bomb = () => new Uint8Array(pack(Buffer.from(JSON.stringify({ prompt: 'x'.repeat(3 * MEGABYTE) }))))
+
+  test('are refused where there is no memory for those', async () => {
+    const { send, taken } = underTest(2 * MEGABYTE)
+    await expect(send(bomb(), headers)).rejects.toMatchObject({ kind: 'overloaded' })
+    expect(taken.now).toBe(0)
+  })
+
+  test('are unpacked where there is', async () => {
+    const { send, taken } = underTest(50 * MEGABYTE)
+    expect((await send(bomb(), headers)).json['prompt']).toHaveLength(3 * MEGABYTE)
+    expect(taken.now).toBe(0)
+    expect(taken.ever).toBeGreaterThan(3 * MEGABYTE)
+  })
+
+  test('are refused for their length where that is too much', async () => {
+    const { send } = underTest(50 * MEGABYTE, 2 * MEGABYTE)
+    await expect(send(bomb(), headers)).rejects.toMatchObject({ kind: 'body_too_large' })
+  })
 })
 
 test('a small body asks for no room', async () => {
