@@ -63,20 +63,26 @@ export class BodyRoom {
     return usedBytes() > mostBytes * (1 - SPARE_SHARE)
   }
 
-  /** They were read, or will not be. */
-  giveBack(bytes: number, account: number): void {
-    this.#read.push({ bytes: COPIES * bytes, account, at: this.#options.clock.elapsed() })
+  /**
+   * They were read, or will not be.
+   * @param isTouched they show already: so few are in memory before anybody counts again
+   */
+  giveBack(bytes: number, account: number, isTouched = false): void {
+    if (isTouched) this.#forget(COPIES * bytes, account)
+    else this.#read.push({ bytes: COPIES * bytes, account, at: this.#options.clock.elapsed() })
   }
 
   #forgetTouched(): void {
     const before = this.#options.clock.elapsed() - TOUCHED_MS
     const touched = this.#read.filter(({ at }) => at <= before)
     this.#read = this.#read.slice(touched.length)
-    for (const { bytes, account } of touched) {
-      this.#expected -= bytes
-      const theirs = (this.#expectedOf.get(account) ?? 0) - bytes
-      if (theirs > 0) this.#expectedOf.set(account, theirs)
-      else this.#expectedOf.delete(account)
-    }
+    for (const { bytes, account } of touched) this.#forget(bytes, account)
+  }
+
+  #forget(bytes: number, account: number): void {
+    this.#expected -= bytes
+    const theirs = (this.#expectedOf.get(account) ?? 0) - bytes
+    if (theirs > 0) this.#expectedOf.set(account, theirs)
+    else this.#expectedOf.delete(account)
   }
 }

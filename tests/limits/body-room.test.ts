@@ -37,6 +37,14 @@ test('one that comes alone may have the spare memory as well, also where it come
   expect(room.take(1, ANN, 150)).toBe(false)
 })
 
+test('what shows at once counts no more when it was read', () => {
+  const { room } = underTest(400)
+  expect(room.take(60, ANN)).toBe(true)
+  expect(room.take(31, BOB)).toBe(false)
+  room.giveBack(60, ANN, true)
+  expect(room.take(31, BOB)).toBe(true)
+})
+
 test('what was read counts until the memory that it took can be seen, and then as that', () => {
   const { room, clock, seen } = underTest(400)
   expect(room.take(100, ANN)).toBe(true)

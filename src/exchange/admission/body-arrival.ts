@@ -38,6 +38,9 @@ const LEAST_BYTES = (SILENCE_MS / 1000) * SLOWEST_BYTES_PER_S
  */
 const WHOLE_BYTES = 1024 * 1024
 
+/** For a body of up to this size there always is room: it takes thousands of connections to fill a memory with such. */
+const FREE_BYTES = 64 * 1024
+
 /**
  * The bytes of a body as they were sent, in one piece.
  * @throws GatewayError `body_too_large`, `body_stalled`, `overloaded` where there is no memory for it
@@ -49,7 +52,8 @@ export async function arrivalOf(request: Request, terms: BodyTerms): Promise<Uin
   if (declared <= WHOLE_BYTES) {
     const patienceMs = SILENCE_MS + (declared * 1000) / SLOWEST_BYTES_PER_S
     // A declared length is held to by the server, so the fast native read is as safe as counting.
-    return new Uint8Array(await within(request.arrayBuffer(), patienceMs, deadlines))
+    const read = () => within(request.arrayBuffer(), patienceMs, deadlines)
+    return new Uint8Array(await inRoom(declared, terms, read))
   }
   if (request.body === null) return new Uint8Array(0)
   const pieces = piecesOf(request.body, deadlines)
@@ -66,12 +70,12 @@ export async function inRoom<Result>(
   { account, bodyRoom }: Pick<BodyTerms, 'account' | 'bodyRoom'>,
   work: () => Promise<Result>,
 ): Promise<Result> {
-  if (bytes <= WHOLE_BYTES) return work()
+  if (bytes <= FREE_BYTES) return work()
   if (!bodyRoom.take(bytes, account)) throw noRoom()
   try {
     return await work()
   } finally {
-    bodyRoom.giveBack(bytes, account)
+    bodyRoom.giveBack(bytes, account, bytes <= WHOLE_BYTES)
   }
 }
 
@@ -128,7 +132,7 @@ async function counted(pieces: AsyncIterable<Uint8Array>, terms: BodyTerms): Pro
   const { maxBodyBytes } = terms
   const chunks: Uint8Array[] = []
   let total = 0
-  let expected = WHOLE_BYTES
+  let expected = FREE_BYTES
   const room = new GrowingRoom(terms)
   try {
     for await (const piece of pieces) {
@@ -160,14 +164,15 @@ export class GrowingRoom {
    * @throws GatewayError `overloaded`
    */
   growTo(bytes: number): void {
-    if (bytes <= WHOLE_BYTES || bytes <= this.#taken) return
+    if (bytes <= FREE_BYTES || bytes <= this.#taken) return
     const { account, bodyRoom } = this.#terms
     if (!bodyRoom.take(bytes - this.#taken, account, this.#taken)) throw noRoom()
     this.#taken = bytes
   }
 
   giveBack(): void {
-    if (this.#taken > 0) this.#terms.bodyRoom.giveBack(this.#taken, this.#terms.account)
+    const { account, bodyRoom } = this.#terms
+    if (this.#taken > 0) bodyRoom.giveBack(this.#taken, account, this.#taken <= WHOLE_BYTES)
   }
 }
 

@@ -98,6 +98,16 @@ describe.each([
   })
 })
 
+test('one of less than a megabyte is refused as well where there is no memory for it', async () => {
+  const text = JSON.stringify({ prompt: 'x'.repeat(100_000) })
+  const headers = { 'content-length': String(text.length) }
+  await expect(underTest(90_000).send(text, headers)).rejects.toMatchObject({ kind: 'overloaded' })
+  const { send, taken } = underTest(200_000)
+  await send(text, headers)
+  expect(taken.now).toBe(0)
+  expect(taken.ever).toBe(text.length)
+})
+
 test('a small body asks for no room', async () => {
   const { send } = underTest(0)
   const { json } = await send('{"a":1}', { 'content-length': '7' })
