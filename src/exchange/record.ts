@@ -45,6 +45,8 @@ export interface ExchangeRecord {
   losses: readonly string[]
   /** The service tier that the last attempt asked for, in the upstream's words, where that decides prices. */
   askedTier: string | undefined
+  /** Whether the last attempt asked for a summary of the conversation, in place of what the caller wants. */
+  asksForSummary: boolean
   /** From the start to the upstream's first output, in ms. */
   firstByteMs: number | undefined
   /** Undefined: the upstream reported none. */
@@ -93,6 +95,7 @@ export function openRecord(
     traceparent: undefined,
     losses: [],
     askedTier: undefined,
+    asksForSummary: false,
     firstByteMs: undefined,
     usage: undefined,
     extras: undefined,

@@ -20,8 +20,9 @@ export class Prompt {
   /** How a stream is framed: server-sent events, or Gemini's JSON array. */
   readonly framing: 'sse' | 'json-array'
   /**
-   * What is wanted of the conversation: an answer; an answer that is a compaction item, of who makes such items, and else
-   * a summary; to have it compacted; a summary, whatever the upstream could do.
+   * What is wanted of the conversation. `answer`: an answer. `compaction-item`: an answer that is a compaction item, or a
+   * summary from an upstream that makes no such items. `compact`: to have it compacted, or a summary from an upstream of
+   * another format. `summary`: a summary, whatever the upstream could do.
    */
   readonly purpose: 'answer' | 'compaction-item' | 'compact' | 'summary'
   #body: RequestBody | undefined

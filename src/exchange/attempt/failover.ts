@@ -23,6 +23,8 @@ export interface Prepared extends Sendable {
   losses: readonly string[]
   /** The service tier that is asked for, in the upstream's words, where that decides prices. */
   askedTier?: string | undefined
+  /** Whether a summary of the conversation is asked for, in place of what the caller wants; no, unless said. */
+  asksForSummary?: boolean
 }
 
 /** An exchange that was admitted: it has its place within the limits, and its money is set aside. */
@@ -209,10 +211,12 @@ function noChannel(model: string, retryAfterMs: number | undefined): GatewayErro
   })
 }
 
-function noteAttempt(record: ExchangeRecord, { channel }: Route, { losses, askedTier }: Prepared): void {
+function noteAttempt(record: ExchangeRecord, { channel }: Route, prepared: Prepared): void {
+  const { losses, askedTier, asksForSummary = false } = prepared
   record.attempts += 1
   record.channel = channel.name
   record.channelFormat = channel.format
   record.losses = losses
   record.askedTier = askedTier
+  record.asksForSummary = asksForSummary
 }

@@ -11,13 +11,12 @@ import type { Channel } from '@/upstream/channel.ts'
 export function isPassthrough(prompt: Prompt, { channel }: Route): boolean {
   const isAlike =
     channel.format === prompt.format && !channel.functionToolsOnly && channel.thinkTags === undefined
-  if (
-    !isAlike ||
-    wantsSummary(prompt, channel) ||
-    carriesWrappedSignature(prompt.body.bytes, prompt.body.outline)
+  return (
+    isAlike &&
+    !wantsSummary(prompt, channel) &&
+    !carriesWrappedSignature(prompt.body.bytes, prompt.body.outline) &&
+    CODECS[prompt.format].passthrough.takes(outlineOf(prompt.body))
   )
-    return false
-  return CODECS[prompt.format].passthrough.takes(outlineOf(prompt.body))
 }
 
 /** Others that speak Responses know no item that asks for a compaction: they refuse it, or go on with the conversation. */

@@ -26,6 +26,7 @@ export interface Preparation extends SentRequest {
   /** Request fields that the upstream's format cannot say, in the caller's words. */
   losses: readonly string[]
   askedTier: string | undefined
+  asksForSummary: boolean
   /** The upstream's format. */
   codec: Codec
   decodeContext: DecodeContext
@@ -90,6 +91,7 @@ function preparePassthrough(
     headers,
     losses,
     askedTier: tierAsked(model, format, outlineOf(prompt.body)),
+    asksForSummary: false,
     conversion: undefined,
   }
 }
@@ -99,10 +101,11 @@ function prepareConversion(prompt: Prompt, model: Model, route: Route, options: 
   const codec = CODECS[channel.format]
   const caller = CODECS[prompt.format]
   const { outputLimit } = prompt
+  const asksForSummary = prompt.purpose !== 'answer'
   const target = targetOf(model, route)
   const lowered = inCallersWords(caller, prompt.body.json, () =>
     lowerRequest(
-      limited(withMedia(asked(prompt), options.media), outputLimit),
+      limited(withMedia(asked(prompt, asksForSummary), options.media), outputLimit),
       codec,
       {
         ...target,
@@ -123,6 +126,7 @@ function prepareConversion(prompt: Prompt, model: Model, route: Route, options: 
     headers: caller === codec ? { ...passedHeaders(prompt), ...lowered.headers } : lowered.headers,
     losses,
     askedTier: tierAsked(model, channel.format, lowered.body),
+    asksForSummary,
     conversion: { caller, createRaiser: lowered.createRaiser },
   }
 }
@@ -177,10 +181,10 @@ export function forgetAsked(preparation: Preparation, prompt: Prompt): void {
 }
 
 /** The request that the model gets: the caller's own, or one for a summary of the conversation. */
-function asked(prompt: Prompt): GenerationRequest {
+function asked(prompt: Prompt, asksForSummary: boolean): GenerationRequest {
   const said = prompt.generation()
   const request = prompt.withoutReasoning ? withoutReasoning(said) : said
-  return prompt.purpose === 'answer' ? request : summarising(request)
+  return asksForSummary ? summarising(request) : request
 }
 
 /** The request with the output limit that the balance sets, where the caller set none. */

@@ -1,14 +1,16 @@
+import type { ExchangeRecord } from '@/exchange/record.ts'
 import { isEventStream } from '@/exchange/relay/reply.ts'
 import { CODECS } from '@/formats/registry.ts'
-import { asArray, asObject, asString, type JsonObject, type JsonValue, parseObject } from '@/json/json.ts'
+import { asArray, asObject, asString, type JsonObject, parseObject } from '@/json/json.ts'
 import { formatEvent, type SseEvent } from '@/sse/event.ts'
 import { createSseParser } from '@/sse/parser.ts'
 import type { ResponseGateway } from './kept-responses.ts'
 import type { ResponseTurn } from './turn.ts'
 
-/** A request that asks for a compaction item. */
+/** A request that asks for a compaction item, and its exchange. */
 interface Asked {
   gateway: ResponseGateway
+  record: ExchangeRecord
   turn: ResponseTurn
 }
 
@@ -20,12 +22,18 @@ export function wantsCompactionItem(json: JsonObject): boolean {
   return asObject(asArray(json['input']).at(-1))?.['type'] === 'compaction_trigger'
 }
 
-/** The answer to such a request: a vendor's own item as it is; a summary that was written in its place as one of ours. */
+/**
+ * The answer to such a request: a summary that was asked for in place of the item becomes one of ours; the answer of an
+ * upstream that was handed the request is given as it is, whatever it says. Which of them it is, is known once something of
+ * the answer is there: until then another route may be tried.
+ */
 export async function inCompactionItem(response: Response, asked: Asked): Promise<Response> {
   if (!response.ok) return response
   if (isEventStream(response.headers.get('content-type'))) return itemStream(response, asked)
-  const answer = parseObject(await response.text()) ?? {}
-  return new Response(JSON.stringify(compacted(answer, asked)), response)
+  const text = await response.text()
+  const { asksForSummary } = asked.record
+  const told = asksForSummary ? JSON.stringify(compacted(parseObject(text) ?? {}, asked)) : text
+  return new Response(told, response)
 }
 
 /** A summary as an item of output, which is read when it comes back as input (turn.ts). */
@@ -50,13 +58,8 @@ export function summaryOf(response: JsonObject): string {
     .trim()
 }
 
-function isCompaction(item: JsonValue | undefined): boolean {
-  return asObject(item)?.['type'] === 'compaction'
-}
-
 /** A response with its summary as the only item. One that was cut short has none: half a conversation is not one. */
 function compacted(response: JsonObject, { gateway, turn }: Asked): JsonObject {
-  if (asArray(response['output']).some(isCompaction)) return response
   if (response['status'] !== 'completed') return { ...response, output: [] }
   const summary = summaryOf(response)
   if (summary !== '') return { ...response, output: [compactionItem(gateway, turn, summary)] }
@@ -71,6 +74,7 @@ function itemStream(response: Response, asked: Asked): Response {
   const told = response.body.pipeThrough(
     new TransformStream<Uint8Array, Uint8Array>({
       transform(chunk, controller) {
+        if (!asked.record.asksForSummary) return controller.enqueue(chunk)
         let text = ''
         parser.push(chunk, event => {
           text += writer.write(event)
@@ -89,8 +93,6 @@ const KEEPALIVE = CODECS['openai-responses'].keepalive
 class ItemWriter {
   readonly #asked: Asked
   #number = 0
-  /** Whether a vendor made the item itself: its events stay as they are. */
-  #isVendors = false
 
   constructor(asked: Asked) {
     this.#asked = asked
@@ -100,8 +102,6 @@ class ItemWriter {
   write({ data }: SseEvent): string {
     const event = parseObject(data) ?? {}
     const type = asString(event['type']) ?? ''
-    this.#isVendors ||= isCompaction(event['item'])
-    if (this.#isVendors) return formatEvent(type, data)
     const response = asObject(event['response'])
     if (type === 'error') return this.#event(event)
     if (response === undefined) return ''

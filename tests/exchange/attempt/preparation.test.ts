@@ -185,9 +185,10 @@ test.each([
       { model: 'm', input: [...MESSAGES, asks] },
       { purpose: 'compaction-item' },
     )
-    const { json } = sentTo({ format: 'openai-responses', vendor }, prompt)
+    const { json, preparation } = sentTo({ format: 'openai-responses', vendor }, prompt)
     expect(JSON.stringify(json).includes('compaction_trigger')).toBe(isHandedOn)
     expect(JSON.stringify(json).includes('Summarise the conversation')).toBe(!isHandedOn)
+    expect(preparation.asksForSummary).toBe(!isHandedOn)
   },
 )
 

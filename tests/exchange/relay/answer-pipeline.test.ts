@@ -34,6 +34,7 @@ function pipelineTo(surface: 'chat' | 'gemini', format: Format, json: JsonObject
     headers: {},
     losses: [],
     askedTier: undefined,
+    asksForSummary: false,
     codec: CODECS[format],
     decodeContext: decodeContext(format),
     conversion:

@@ -1,4 +1,4 @@
-import { beforeEach, describe, expect, test } from 'bun:test'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
 import OpenAI from 'openai'
 import type { ResponseInputItem } from 'openai/resources/responses/responses'
 import { rejectionOf } from '#tests/sdk/rejection.ts'
@@ -116,34 +116,98 @@ test('no compaction item is made of an answer that says nothing', async () => {
   expect(none).toMatchObject({ status: 'failed', error: { code: 'server_error' }, output: [] })
 })
 
-describe('a compaction item that an upstream makes itself', () => {
+describe('OpenAI, which is handed the item that asks for a compaction', () => {
   const item = { id: 'cmp_1', type: 'compaction', encrypted_content: 'opaque to us' }
-  const response = { id: 'resp_up', object: 'response', created_at: 1, model: 'echo', usage: null }
-  const done = { ...response, status: 'completed', output: [item] }
+  const thought = { id: 'rs_1', type: 'reasoning', summary: [], encrypted_content: 'opaque too' }
+  const content = [{ type: 'output_text', text: 'Of oak, I would say.', annotations: [], logprobs: [] }]
+  const message = { id: 'msg_1', type: 'message', role: 'assistant', status: 'completed', content }
+  const response = {
+    id: 'resp_up',
+    object: 'response',
+    created_at: 1,
+    model: 'echo',
+    previous_response_id: null,
+    store: false,
+    background: false,
+    usage: null,
+  }
+  const wholeOf = (output: object[]) => ({ ...response, status: 'completed', output })
+  const answers: [string, object[]][] = [
+    ['an item', [item]],
+    ['an item behind a thought', [thought, item]],
+    ['a message and no item', [message]],
+  ]
 
-  test("is the caller's in a whole answer", async () => {
-    upstream.answer = () => Response.json(done)
-    const answer = await openai.responses.create({ model: 'responses/echo', input: TRIGGERED })
-    expect(answer.output).toEqual([item as never])
-  })
-
-  test.each([[1], [2], [4]])("is the caller's in a stream that says it in %i events", async said => {
-    const last = { type: 'response.completed', response: done }
+  /** A stream that says these items, or leaves them to its end. */
+  function streamOf(output: object[], isBrief: boolean): string {
+    const items = output.flatMap((said, output_index) =>
+      ['added', 'done'].map(what => ({ type: `response.output_item.${what}`, output_index, item: said })),
+    )
     const events = [
       { type: 'response.created', response: { ...response, status: 'in_progress', output: [] } },
-      { type: 'response.output_item.added', output_index: 0, item },
-      { type: 'response.output_item.done', output_index: 0, item },
-    ].slice(0, said - 1)
-    const written = [...events, last].map((event, sequence_number) =>
-      formatEvent(event.type, JSON.stringify({ ...event, sequence_number })),
-    )
-    upstream.answer = () => eventStream(written.join(''))
-    const told = await Array.fromAsync(
-      await openai.responses.create({ model: 'responses/echo', input: TRIGGERED, stream: true }),
-    )
-    expect(told.at(-1)).toMatchObject({ type: 'response.completed', response: { output: [item] } })
-    const items = told.filter(({ type }) => type === 'response.output_item.done')
-    expect(items).toMatchObject([{ item }])
+      ...(isBrief ? [] : items),
+      { type: 'response.completed', response: wholeOf(output) },
+    ]
+    return events
+      .map((event, sequence_number) => formatEvent(event.type, JSON.stringify({ ...event, sequence_number })))
+      .join('')
+  }
+
+  const { client } = gateway.server.gateway
+  beforeAll(async () => {
+    const address = (host: string) => `base_url: "https://${host}", api_keys: ["k"], allow_private: true`
+    await gateway.apply(`channels:
+  - { name: openai, format: openai-responses, ${address('api.openai.com')} }
+  - { name: other, format: openai-responses, ${address('other.example')} }
+models:
+  - { id: openai/echo, channels: [{ channel: openai, model: echo }], prices: { input: 1, output: 2 } }
+  - { id: openai-first/echo, channels: [{ channel: openai, model: echo, priority: 0 }, { channel: other, model: other, priority: 1 }], prices: { input: 1, output: 2 } }
+  - { id: openai-last/echo, channels: [{ channel: other, model: other, priority: 0 }, { channel: openai, model: echo, priority: 1 }], prices: { input: 1, output: 2 } }`)
+    // The vendor is told by its address, and the upstream is here.
+    gateway.server.gateway.client = (pass, request) =>
+      client(pass, { ...request, channel: { ...request.channel, baseUrl: upstream.url } })
+  })
+  afterAll(() => {
+    gateway.server.gateway.client = client
+  })
+
+  const ask = (model: string, stream: boolean, input = TRIGGERED) =>
+    gateway.post('/v1/responses', { model, input, stream })
+
+  test.each(answers)("answers %s, which is the caller's to the byte", async (_, output) => {
+    const text = JSON.stringify(wholeOf(output))
+    upstream.answer = () => new Response(text, { headers: { 'content-type': 'application/json' } })
+    expect(await (await ask('openai/echo', false)).text()).toBe(text)
+    expect(JSON.parse(upstream.lastBody()).input).toEqual(TRIGGERED)
+  })
+
+  describe.each([false, true])('in a stream that says its items at its end alone: %p', isBrief => {
+    test.each(answers)("answers %s, which is the caller's to the byte", async (_, output) => {
+      const text = streamOf(output, isBrief)
+      upstream.answer = () => eventStream(text)
+      expect(await (await ask('openai/echo', true)).text()).toBe(text)
+      expect(JSON.parse(upstream.lastBody()).input).toEqual(TRIGGERED)
+    })
+  })
+
+  describe.each([false, true])('and another upstream, of which the first is away (streamed: %p)', stream => {
+    test.each([
+      ['openai-first', 'compaction'],
+      ['openai-last', 'message'],
+    ])('%s: the text of a summary alone becomes an item', async (order, type) => {
+      const models: string[] = []
+      upstream.answer = ({ body }) => {
+        models.push(JSON.parse(Buffer.from(body).toString()).model)
+        if (models.length === 1) return Response.json({ error: { message: 'away' } }, { status: 503 })
+        return stream ? eventStream(streamOf([message], false)) : Response.json(wholeOf([message]))
+      }
+      // A conversation of its own: one that was answered before would be sent there first.
+      const input = [{ role: 'user' as const, content: `streamed: ${stream}` }, ...TRIGGERED]
+      const text = await (await ask(`${order}/echo`, stream, input)).text()
+      expect(models).toEqual(order === 'openai-first' ? ['echo', 'other'] : ['other', 'echo'])
+      const end = stream ? JSON.parse(text.split('data: ').at(-1) ?? '').response : JSON.parse(text)
+      expect(end).toMatchObject({ status: 'completed', output: [{ type }] })
+    })
   })
 })
 
