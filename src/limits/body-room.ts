@@ -11,26 +11,30 @@ interface BodyRoomOptions {
   onRefused: () => void
 }
 
-/** Of the memory that there can be, what bodies leave alone: it is the database's beside us, and what streams grow by. */
+/** Of the memory that there can be, what large bodies leave alone: it is the database's beside us, and what streams grow by. */
 const SPARE_SHARE = 1 / 4
 /** A body is in memory as it came, and as it is sent on. */
 const COPIES = 2
 /** Of the room that others leave, what one account's bodies may take: senders that stall, or crawl, hold theirs for as long. */
 const HOLDER_SHARE = 3 / 4
+/** The same of small bodies: many come before any shows, and then they are expected and used, which is once more as much. */
+const SMALL_HOLDER_SHARE = 1 / 2
+/** Bodies of up to this size are small: what every caller sends. */
+const SMALL_BYTES = 1024 * 1024
 /** By then what was read is touched, and counts as used. */
 const TOUCHED_MS = 1_000
 
 /**
- * Memory for large bodies: a process that takes in more than it has is killed with all its streams. What a body will touch
- * is counted from when it is let in until it shows in the memory of the process. A body that comes alone may have the spare
- * memory as well, since a large one would else never be let in; any other leaves room for the next account's.
+ * Memory for bodies: a process that takes in more than it has is killed with all its streams. What a body will touch is
+ * counted from when it is let in until it shows in the memory of the process. A large body that comes beside no other large
+ * one may have the spare memory as well, since it would else never be let in; any other leaves room for the next account's.
+ * Small ones may have the spare memory too, and an account's first SMALL_BYTES always have room, whatever others hold.
  */
 export class BodyRoom {
   readonly #options: BodyRoomOptions
-  /** What bodies that are being read will have touched, of all accounts and of each. */
-  #expected = 0
-  readonly #expectedOf = new Map<number, number>()
-  /** What those touched that were read lately, oldest first. */
+  readonly #large = new Expected()
+  readonly #small = new Expected()
+  /** What large ones touched that were read lately, oldest first. */
   #read: { bytes: number; account: number; at: number }[] = []
 
   constructor(options: BodyRoomOptions) {
@@ -42,19 +46,26 @@ export class BodyRoom {
    * @param before what the same body has taken already
    */
   take(bytes: number, account: number, before = 0): boolean {
-    const { usedBytes, mostBytes, onRefused } = this.#options
     this.#forgetTouched()
-    const [more, own] = [COPIES * bytes, COPIES * before]
-    const theirs = this.#expectedOf.get(account) ?? 0
-    const left = mostBytes - usedBytes() - (this.#expected - theirs)
-    const isAlone = this.#expected === own
-    if (theirs + more > (isAlone ? left : (left - mostBytes * SPARE_SHARE) * HOLDER_SHARE)) {
-      onRefused()
-      return false
+    const size = before + bytes
+    this.#expect(before, account, -1)
+    const isLetIn = COPIES * size <= this.#roomFor(size, account)
+    this.#expect(isLetIn ? size : before, account, 1)
+    if (!isLetIn) this.#options.onRefused()
+    return isLetIn
+  }
+
+  /** What a body of this size may touch. */
+  #roomFor(size: number, account: number): number {
+    const { usedBytes, mostBytes } = this.#options
+    const left = mostBytes - usedBytes() - this.#large.total - this.#small.total
+    if (size <= SMALL_BYTES) {
+      const theirs = this.#small.of(account)
+      return Math.max((left + theirs) * SMALL_HOLDER_SHARE, COPIES * SMALL_BYTES) - theirs
     }
-    this.#expected += more
-    this.#expectedOf.set(account, theirs + more)
-    return true
+    if (this.#large.total === 0) return left
+    const theirs = this.#large.of(account)
+    return (left + theirs - mostBytes * SPARE_SHARE) * HOLDER_SHARE - theirs
   }
 
   /** Whether less than the spare memory is left: what nobody could count here has taken it. */
@@ -64,25 +75,41 @@ export class BodyRoom {
   }
 
   /**
-   * They were read, or will not be.
-   * @param isTouched they show already: so few are in memory before anybody counts again
+   * A body of so many bytes was read, or will not be. A small one shows already: few of that size are in memory before
+   * anybody counts again.
    */
-  giveBack(bytes: number, account: number, isTouched = false): void {
-    if (isTouched) this.#forget(COPIES * bytes, account)
-    else this.#read.push({ bytes: COPIES * bytes, account, at: this.#options.clock.elapsed() })
+  giveBack(bytes: number, account: number): void {
+    if (bytes <= SMALL_BYTES) this.#expect(bytes, account, -1)
+    else this.#read.push({ bytes, account, at: this.#options.clock.elapsed() })
   }
 
   #forgetTouched(): void {
     const before = this.#options.clock.elapsed() - TOUCHED_MS
     const touched = this.#read.filter(({ at }) => at <= before)
     this.#read = this.#read.slice(touched.length)
-    for (const { bytes, account } of touched) this.#forget(bytes, account)
+    for (const { bytes, account } of touched) this.#expect(bytes, account, -1)
   }
 
-  #forget(bytes: number, account: number): void {
-    this.#expected -= bytes
-    const theirs = (this.#expectedOf.get(account) ?? 0) - bytes
-    if (theirs > 0) this.#expectedOf.set(account, theirs)
-    else this.#expectedOf.delete(account)
+  /** One body of this size more, or less. */
+  #expect(size: number, account: number, sign: 1 | -1): void {
+    const expected = size <= SMALL_BYTES ? this.#small : this.#large
+    expected.add(sign * COPIES * size, account)
+  }
+}
+
+/** What bodies that are being read will have touched, of all accounts and of each. */
+class Expected {
+  total = 0
+  readonly #of = new Map<number, number>()
+
+  of(account: number): number {
+    return this.#of.get(account) ?? 0
+  }
+
+  add(bytes: number, account: number): void {
+    this.total += bytes
+    const theirs = this.of(account) + bytes
+    if (theirs > 0) this.#of.set(account, theirs)
+    else this.#of.delete(account)
   }
 }

@@ -6,9 +6,38 @@ const ANN = 1
 const BOB = 2
 const CID = 3
 
-function underTest(mostBytes: number) {
+const MEGABYTE = 1024 * 1024
+/** What is one in the tests of large bodies: more than any small one has. */
+const UNIT = 10 * MEGABYTE
+
+/** A process that has touched 100 units. */
+function underTest(most: number) {
+  const { clock, seen, room: ofBytes } = inBytes(most * UNIT, 100 * UNIT)
+  const room = {
+    take: (units: number, account: number, before = 0) => ofBytes.take(units * UNIT, account, before * UNIT),
+    giveBack: (units: number, account: number) => ofBytes.giveBack(units * UNIT, account),
+    get isShort() {
+      return ofBytes.isShort
+    },
+  }
+  return {
+    clock,
+    room,
+    ofBytes,
+    seen: {
+      set usedBytes(units: number) {
+        seen.usedBytes = units * UNIT
+      },
+      get refused() {
+        return seen.refused
+      },
+    },
+  }
+}
+
+function inBytes(mostBytes: number, usedBytes: number) {
   const clock = manualClock()
-  const seen = { usedBytes: 100, refused: 0 }
+  const seen = { usedBytes, refused: 0 }
   const room = new BodyRoom({
     clock,
     usedBytes: () => seen.usedBytes,
@@ -35,14 +64,6 @@ test('one that comes alone may have the spare memory as well, also where it come
   expect(room.take(1, BOB)).toBe(false)
   expect(room.take(50, ANN, 100)).toBe(true)
   expect(room.take(1, ANN, 150)).toBe(false)
-})
-
-test('what shows at once counts no more when it was read', () => {
-  const { room } = underTest(400)
-  expect(room.take(60, ANN)).toBe(true)
-  expect(room.take(31, BOB)).toBe(false)
-  room.giveBack(60, ANN, true)
-  expect(room.take(31, BOB)).toBe(true)
 })
 
 test('what was read counts until the memory that it took can be seen, and then as that', () => {
@@ -88,4 +109,61 @@ test('memory is short where no more than the spare quarter of it is left', () =>
   expect(room.isShort).toBe(false)
   seen.usedBytes = 301
   expect(room.isShort).toBe(true)
+})
+
+test.each([
+  [200, 150],
+  [256, 195],
+  [512, 390],
+])('in %d MB of which %d are used, small bodies of several accounts are let in at once', (most, used) => {
+  const { room } = inBytes(most * MEGABYTE, used * MEGABYTE)
+  expect([ANN, BOB, CID].map(account => room.take(100_000, account))).toEqual([true, true, true])
+})
+
+test.each([0, 1, 1.5])(
+  'nine hundred small bodies of one account that never end, and have touched %d times their size by then, leave room for the next account',
+  copies => {
+    const most = 900 * MEGABYTE
+    const { room, seen } = inBytes(most, 150 * MEGABYTE)
+    const letIn = Array.from({ length: 900 }, () => room.take(MEGABYTE, ANN)).filter(Boolean).length
+    expect(letIn).toBeGreaterThan(100)
+    seen.usedBytes += copies * letIn * MEGABYTE
+    expect(seen.usedBytes + 2 * letIn * MEGABYTE).toBeLessThan(most)
+    expect(Array.from({ length: 20 }, () => room.take(MEGABYTE, BOB))).not.toContain(false)
+  },
+)
+
+test('small bodies are refused where nothing is left, but for the first megabyte of each account', () => {
+  const { room, seen } = inBytes(400 * MEGABYTE, 401 * MEGABYTE)
+  const half = MEGABYTE / 2
+  expect([half, half, 1].map(bytes => room.take(bytes, ANN))).toEqual([true, true, false])
+  expect(room.take(MEGABYTE, BOB)).toBe(true)
+  expect(seen.refused).toBe(1)
+  room.giveBack(half, ANN)
+  expect(room.take(half, ANN)).toBe(true)
+})
+
+test('a large body that has all that is left, and may crawl, keeps nobody from sending small ones', () => {
+  const { room, ofBytes } = underTest(400)
+  expect(room.take(150, ANN)).toBe(true)
+  expect([ANN, BOB].map(account => ofBytes.take(MEGABYTE, account))).toEqual([true, true])
+})
+
+test('small bodies count as well where a large one asks, until they were read, but it still comes alone', () => {
+  const { room, ofBytes } = underTest(400)
+  expect(ofBytes.take(MEGABYTE, ANN)).toBe(true)
+  expect(room.take(150, BOB)).toBe(false)
+  expect(room.take(149, BOB)).toBe(true)
+  room.giveBack(149, BOB)
+  ofBytes.giveBack(MEGABYTE, ANN)
+})
+
+test('a body that comes in pieces is a large one from a megabyte on, and has taken its room once', () => {
+  const { room, clock, ofBytes } = underTest(400)
+  expect(ofBytes.take(MEGABYTE, ANN)).toBe(true)
+  expect(ofBytes.take(149 * UNIT, ANN, MEGABYTE)).toBe(true)
+  expect(room.take(1, BOB)).toBe(false)
+  ofBytes.giveBack(149 * UNIT + MEGABYTE, ANN)
+  clock.advance(1_000)
+  expect(room.take(150, BOB)).toBe(true)
 })

@@ -9,7 +9,7 @@ export interface BodyTerms {
   account: number
   /** Largest decoded body, in bytes. */
   maxBodyBytes: number
-  /** Memory for large bodies. */
+  /** Memory for bodies of more than FREE_BYTES. */
   bodyRoom: Pick<BodyRoom, 'take' | 'giveBack'>
   /** Timeouts, nearly all of which are cancelled. */
   deadlines: Deadlines
@@ -49,16 +49,18 @@ export async function arrivalOf(request: Request, terms: BodyTerms): Promise<Uin
   const { maxBodyBytes, deadlines } = terms
   const declared = Number(request.headers.get('content-length') ?? Number.NaN)
   if (declared > maxBodyBytes) throw tooLarge(maxBodyBytes)
-  if (declared <= WHOLE_BYTES) {
-    const patienceMs = SILENCE_MS + (declared * 1000) / SLOWEST_BYTES_PER_S
-    // A declared length is held to by the server, so the fast native read is as safe as counting.
-    const read = () => within(request.arrayBuffer(), patienceMs, deadlines)
-    return new Uint8Array(await inRoom(declared, terms, read))
-  }
+  if (declared <= FREE_BYTES) return new Uint8Array(await wholeOf(request, declared, deadlines))
+  if (declared <= WHOLE_BYTES)
+    return new Uint8Array(await inRoom(declared, terms, () => wholeOf(request, declared, deadlines)))
   if (request.body === null) return new Uint8Array(0)
   const pieces = piecesOf(request.body, deadlines)
   if (!Number.isFinite(declared)) return counted(pieces, terms)
   return inRoom(declared, terms, () => placed(pieces, declared))
+}
+
+/** A body that is read in one go: its length is held to by the server, so this is as safe as counting. */
+function wholeOf(request: Request, length: number, deadlines: Deadlines): Promise<ArrayBuffer> {
+  return within(request.arrayBuffer(), SILENCE_MS + (length * 1000) / SLOWEST_BYTES_PER_S, deadlines)
 }
 
 /**
@@ -75,7 +77,7 @@ export async function inRoom<Result>(
   try {
     return await work()
   } finally {
-    bodyRoom.giveBack(bytes, account, bytes <= WHOLE_BYTES)
+    bodyRoom.giveBack(bytes, account)
   }
 }
 
@@ -171,8 +173,7 @@ export class GrowingRoom {
   }
 
   giveBack(): void {
-    const { account, bodyRoom } = this.#terms
-    if (this.#taken > 0) bodyRoom.giveBack(this.#taken, account, this.#taken <= WHOLE_BYTES)
+    if (this.#taken > 0) this.#terms.bodyRoom.giveBack(this.#taken, this.#terms.account)
   }
 }
 
