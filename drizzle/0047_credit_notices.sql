@@ -1,7 +1,7 @@
 CREATE TABLE "credit_notice" (
 	"account_id" bigint PRIMARY KEY NOT NULL,
 	"below_nano" bigint NOT NULL,
-	"told_at" timestamp with time zone,
+	"told_credits" bigint,
 	CONSTRAINT "credit_notice_below" CHECK ("credit_notice"."below_nano" > 0)
 );
 --> statement-breakpoint

@@ -1,3 +1,4 @@
+import type { NodemailerError } from 'nodemailer'
 import type { SmtpEntry } from '@/config/entries.ts'
 
 /** A mail in plain text. */
@@ -35,8 +36,14 @@ export const sendMail: SendMail = async (server, { to, subject, text }) => {
   }
 }
 
-/** Whether the server takes no mail for that address: `for good`, or `for now`. Undefined: what failed was something else. */
-export function addressRefusal(error: unknown): 'for good' | 'for now' | undefined {
-  if (!(error instanceof Error) || !('command' in error) || error.command !== 'RCPT TO') return undefined
-  return 'permanent' in error && error.permanent === true ? 'for good' : 'for now'
+/**
+ * Whether it is this mail that could not be sent, since its address or its content is refused: `for good`, or `for now`.
+ * Undefined: no other could be sent either.
+ */
+export function mailRefusal(error: unknown): 'for good' | 'for now' | undefined {
+  const { code, command, permanent }: NodemailerError = error instanceof Error ? error : new Error()
+  const isOfMail = (code === 'EENVELOPE' || code === 'EMESSAGE') && command !== 'MAIL FROM'
+  if (!isOfMail) return undefined
+  // Without a command of the server nodemailer itself takes the address for none.
+  return permanent === true || command === 'API' ? 'for good' : 'for now'
 }

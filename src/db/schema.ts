@@ -924,8 +924,8 @@ export const creditNotice = pgTable(
       .primaryKey()
       .references(() => account.id),
     belowNano: nano().notNull(),
-    /** When the mail was sent; null: not since the balance was last as high as that. */
-    toldAt: moment(),
+    /** `credits` of the wallet when the mail was sent: the next one is sent after more was put in. Null: none was. */
+    toldCredits: nano(),
   },
   t => [check('credit_notice_below', sql`${t.belowNano} > 0`)],
 )

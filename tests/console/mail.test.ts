@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { addressRefusal, sendMail } from '@/console/mail.ts'
+import { mailRefusal, sendMail } from '@/console/mail.ts'
 
 test('a mail is what its server is told, from whom the operator says, and in plain text', async () => {
   await using server = mailServer()
@@ -30,22 +30,23 @@ test.each([
   ['RCPT', '550 no such person', 'for good'],
   ['RCPT', '450 come again', 'for now'],
   ['MAIL', '550 not from you', undefined],
-  ['DATA', '554 no', undefined],
-] as const)('%s that is answered with %s: the address is refused %s', async (command, answer, refused) => {
+  ['DATA', '554 no', 'for good'],
+  ['DATA', '451 later', 'for now'],
+] as const)('%s that is answered with %s: the mail is refused %s', async (command, answer, refused) => {
   await using server = mailServer({ [command]: answer })
   const mail = { to: 'ada@example.com', subject: 'Your account', text: 'Here' }
   const error = await sendMail(server.entry, mail).catch((thrown: unknown) => thrown)
   expect(error).toBeInstanceOf(Error)
-  expect(addressRefusal(error)).toBe(refused)
+  expect(mailRefusal(error)).toBe(refused)
 })
 
-test('a server that is not there refuses no address', async () => {
+test('a server that is not there refuses no mail', async () => {
   const server = mailServer()
   await server[Symbol.asyncDispose]()
   const mail = { to: 'ada@example.com', subject: 'Your account', text: 'Here' }
   const error = await sendMail(server.entry, mail).catch((thrown: unknown) => thrown)
   expect(error).toBeInstanceOf(Error)
-  expect(addressRefusal(error)).toBeUndefined()
+  expect(mailRefusal(error)).toBeUndefined()
 })
 
 /** Takes every mail, but for commands that are answered otherwise, and keeps what it is told. */

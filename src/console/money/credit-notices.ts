@@ -1,12 +1,16 @@
-import { eq, inArray } from 'drizzle-orm'
+import { eq, sql } from 'drizzle-orm'
+import { untilEnded } from '@/clock/regularly.ts'
 import type { Database, Rows } from '@/db/connect.ts'
-import { creditNotice } from '@/db/schema.ts'
+import { creditNotice, wallet } from '@/db/schema.ts'
 import { formatMoney } from '@/pricing/money.ts'
 import { loadConsoleEntry } from '../console-entry.ts'
 import type { Console } from '../deployment.ts'
-import { addressRefusal, type Mail } from '../mail.ts'
+import { type Mail, mailRefusal } from '../mail.ts'
 
-/** A mail to the holder when the balance has fallen below an amount of theirs: one for each time that it falls. */
+/**
+ * A mail to the holder whose balance is below an amount of theirs, and another one only after credit was added: a balance
+ * rises in no other way.
+ */
 
 const EVERY_MS = 60_000
 
@@ -16,7 +20,7 @@ export async function readCreditNotice(rows: Rows, accountId: number): Promise<b
   return row?.belowNano
 }
 
-/** From now on below this; undefined: no mail any more. Whose balance is below it already gets one, unless it was told before. */
+/** From now on below this; undefined: no mail any more. Whose balance is below it already gets one, unless they were told. */
 export async function setCreditNotice(
   rows: Rows,
   accountId: number,
@@ -26,44 +30,49 @@ export async function setCreditNotice(
     await rows.delete(creditNotice).where(eq(creditNotice.accountId, accountId))
     return
   }
+  const balance = sql`(select ${wallet.credits} - ${wallet.debits} from ${wallet} where ${wallet.accountId} = ${accountId})`
+  const toldCredits = sql`case when ${balance} < ${belowNano} then ${creditNotice.toldCredits} end`
   await rows
     .insert(creditNotice)
     .values({ accountId, belowNano })
-    .onConflictDoUpdate({ target: creditNotice.accountId, set: { belowNano } })
+    .onConflictDoUpdate({ target: creditNotice.accountId, set: { belowNano, toldCredits } })
 }
 
 /** What the mails need of the console. */
 type Teller = Pick<Console, 'database' | 'secretBox' | 'catalog' | 'clock' | 'log' | 'sendMail' | 'publicUrl'>
 
 /** Sends what is due, unless nothing can be mailed. What could not be sent is due again the next time. */
-export async function tellOfLowCredit(teller: Teller, signal?: AbortSignal): Promise<void> {
+export async function tellOfLowCredit(teller: Teller, signal: AbortSignal): Promise<void> {
   const { database, secretBox, sendMail, log } = teller
-  const { sql } = database
   const { smtp } = await loadConsoleEntry(database.orm, secretBox)
   if (smtp === undefined) return
-  await sql`
-    update credit_notice n set told_at = null from wallet w
-    where w.account_id = n.account_id and n.told_at is not null and w.credits - w.debits >= n.below_nano`
-  const again: number[] = []
-  try {
-    while (signal?.aborted !== true) {
-      const low = await takeNext(database)
-      if (low === undefined) return
-      const account = Number(low.accountId)
-      try {
-        await sendMail(smtp, mailOf(teller, low))
-      } catch (error) {
-        log.warn({ err: error, account }, 'a mail about low credit could not be sent')
-        const refusal = addressRefusal(error)
-        if (refusal !== 'for good') again.push(account)
-        // The next one would wait for the same server.
-        if (refusal === undefined) return
+  let low = await takeNext(database, 0n)
+  for (; low !== undefined; low = await takeNext(database, low.accountId)) {
+    const accountId = Number(low.accountId)
+    try {
+      signal.throwIfAborted()
+      await unlessAborted(sendMail(smtp, mailOf(teller, low)), signal)
+    } catch (error) {
+      const refusal = mailRefusal(error)
+      if (refusal !== 'for good') {
+        const isIt = eq(creditNotice.accountId, accountId)
+        await database.orm.update(creditNotice).set({ toldCredits: null }).where(isIt)
       }
+      if (signal.aborted) return
+      log.warn({ err: error, account: accountId }, 'a mail about low credit could not be sent')
+      if (refusal === undefined) return
     }
-  } finally {
-    const isAgain = inArray(creditNotice.accountId, again)
-    await database.orm.update(creditNotice).set({ toldAt: null }).where(isAgain)
   }
+}
+
+/** A server may be silent for longer than a process that stops can wait. */
+function unlessAborted(sent: Promise<void>, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const giveUp = () => reject(signal.reason)
+    if (signal.aborted) giveUp()
+    signal.addEventListener('abort', giveUp)
+    sent.then(resolve, reject).finally(() => signal.removeEventListener('abort', giveUp))
+  })
 }
 
 interface LowCredit {
@@ -73,33 +82,36 @@ interface LowCredit {
   belowNano: bigint
 }
 
-/** Whose mail is due, and marks it as sent before it is, so that no other process sends it as well. */
-async function takeNext({ sql }: Database): Promise<LowCredit | undefined> {
+/** The next account whose mail is due; it is marked as sent before it is, so that no other process sends it as well. */
+async function takeNext({ sql }: Database, after: bigint): Promise<LowCredit | undefined> {
   const [low] = await sql<LowCredit[]>`
     with low as (
-      select n.account_id, a.email, w.credits - w.debits as balance, n.below_nano
+      select n.account_id, u.email, w.credits, w.credits - w.debits as balance
       from credit_notice n join wallet w using (account_id) join account a on a.id = n.account_id
-      where n.told_at is null and w.credits - w.debits < n.below_nano and a.status = 'active'
-      limit 1 for update of n skip locked
+        join console_user u on u.account_id = n.account_id
+      where n.account_id > ${after} and w.credits - w.debits < n.below_nano
+        and (n.told_credits is null or n.told_credits < w.credits) and a.status = 'active' and u.status = 'active'
+      order by n.account_id limit 1 for update of n skip locked
     )
-    update credit_notice n set told_at = now() from low where n.account_id = low.account_id
-    returning n.account_id as "accountId", low.email, low.balance as "balanceNano", low.below_nano as "belowNano"`
+    update credit_notice n set told_credits = low.credits from low where n.account_id = low.account_id
+    returning n.account_id as "accountId", low.email, low.balance as "balanceNano", n.below_nano as "belowNano"`
   return low
 }
 
 function mailOf({ catalog, publicUrl }: Teller, { email, balanceNano, belowNano }: LowCredit): Mail {
   const { currency } = catalog.defaults()
   const [balance, below] = [balanceNano, belowNano].map(nano => `${inWords(nano)} ${currency}`)
+  const isUsedUp = balanceNano <= 0n
   return {
     to: email,
-    subject: `Tollgate: ${balance} left`,
+    subject: isUsedUp ? 'Tollgate: your credit is used up' : `Tollgate: ${balance} left`,
     text: `The balance of ${email} is ${balance}, which is below the ${below} that you wanted to be told of.
 
-When it is used up, requests are refused. Add credit, or change this notice:
+${isUsedUp ? 'Requests are refused.' : 'When it is used up, requests are refused.'} Add credit, or change this notice:
 
 ${publicUrl()}/billing
 
-There is no other mail until the balance has been ${below} or more again.
+There is no other mail until credit is added.
 `,
   }
 }
@@ -111,19 +123,8 @@ function inWords(nano: bigint): string {
 
 /** Sends them from now on; ends with the returned function. */
 export function keepTellingOfLowCredit(teller: Teller): () => Promise<void> {
-  const ending = new AbortController()
-  let running: Promise<void> | undefined
-  const run = () => {
-    running ??= tellOfLowCredit(teller, ending.signal)
-      .catch(error => teller.log.error({ err: error }, 'it could not be told whose credit is low'))
-      .finally(() => {
-        running = undefined
-      })
-  }
-  const cancel = teller.clock.every(EVERY_MS, run)
-  return async () => {
-    cancel()
-    ending.abort()
-    await running
-  }
+  return untilEnded(EVERY_MS, signal => tellOfLowCredit(teller, signal), {
+    clock: teller.clock,
+    onFailure: error => teller.log.error({ err: error }, 'it could not be told whose credit is low'),
+  })
 }

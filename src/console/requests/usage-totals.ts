@@ -1,6 +1,6 @@
-import type { Clock } from '@/clock/clock.ts'
+import { untilEnded } from '@/clock/regularly.ts'
 import type { Database } from '@/db/connect.ts'
-import type { Log } from '@/telemetry/log.ts'
+import type { Console } from '../deployment.ts'
 import { firstIdAt } from './request-log.ts'
 
 /**
@@ -166,28 +166,13 @@ export async function addUpUsage(
   }
 }
 
-/** Does so from now on; ends with the returned function. */
-export function keepAddingUpUsage(options: {
-  database: Database
-  clock: Clock
-  log: Log
-}): () => Promise<void> {
-  const { database, clock, log } = options
-  const ending = new AbortController()
-  let running: Promise<void> | undefined
-  const run = () => {
-    running ??= addUpUsage(database, MARGIN_MS, ending.signal)
-      .catch(error => log.error({ err: error }, 'what was used could not be added up'))
-      .finally(() => {
-        running = undefined
-      })
-  }
-  run()
-  const cancel = clock.every(EVERY_MS, run)
-  return async () => {
-    cancel()
-    // After an upgrade years may be left to add up: at the end of the process the day that runs is the last.
-    ending.abort()
-    await running
-  }
+/**
+ * Does so from now on; ends with the returned function. After an upgrade years may be left to add up: at the end of the
+ * process the day that runs is the last.
+ */
+export function keepAddingUpUsage({ database, clock, log }: Pick<Console, 'database' | 'clock' | 'log'>) {
+  return untilEnded(EVERY_MS, signal => addUpUsage(database, MARGIN_MS, signal), {
+    clock,
+    onFailure: error => log.error({ err: error }, 'what was used could not be added up'),
+  })
 }

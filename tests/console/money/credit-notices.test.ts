@@ -33,23 +33,22 @@ async function move({ accountId }: Visitor, amount: string): Promise<void> {
 }
 
 /** Tells who is due, by a mail server that does as `send` says; the mails that it took, by address. */
-async function tell(send: (mail: Mail) => void = () => {}): Promise<string[]> {
+async function tell(send: (mail: Mail) => unknown = () => {}, signal = new AbortController().signal) {
   const taken: string[] = []
-  await tellOfLowCredit({
-    ...site.console,
-    async sendMail(_server, mail) {
-      send(mail)
-      taken.push(mail.to)
-    },
-  })
+  const sendMail = async (_server: unknown, mail: Mail) => {
+    await send(mail)
+    taken.push(mail.to)
+  }
+  await tellOfLowCredit({ ...site.console, sendMail }, signal)
   return taken.sort()
 }
 
-function refusal(code: number): Error {
-  return Object.assign(new Error('no'), { command: 'RCPT TO', responseCode: code, permanent: code >= 500 })
+/** What nodemailer says of a server that does not take a mail. */
+function refusal(permanent: boolean, [code, command]: [string, string]): Error {
+  return Object.assign(new Error('no'), { code, command, permanent })
 }
 
-test('a holder is told once that the balance has fallen below the amount they named, and again when it has been higher', async () => {
+test('a holder is told once that the balance is below the amount they named, and again once that is so after credit was added', async () => {
   const ada = await holder('0.5')
   expect(await tell()).toEqual([])
   await move(ada, '-0.50')
@@ -62,6 +61,10 @@ test('a holder is told once that the balance has fallen below the amount they na
   expect(await tell()).toEqual([])
   await move(ada, '-1')
   expect(await tell()).toEqual([ada.email])
+  // Nobody looked while it was higher.
+  await move(ada, '10')
+  await move(ada, '-9.9')
+  expect(await tell()).toEqual([ada.email])
 })
 
 test('the mail says what is left, below what, and where credit is added', async () => {
@@ -73,6 +76,15 @@ test('the mail says what is left, below what, and where credit is added', async 
   expect(mails[0]?.subject).toBe('Tollgate: 0.0124 USD left')
   expect(mails[0]?.text).toContain('0.0124 USD, which is below the 0.75 USD')
   expect(mails[0]?.text).toContain(`\n${site.console.publicUrl()}/billing\n`)
+})
+
+test('the mail of who has nothing left says that requests are refused', async () => {
+  const ada = await holder('0.75')
+  await move(ada, '-1')
+  const mails: Mail[] = []
+  await tell(mail => mails.push(mail))
+  expect(mails[0]?.subject).toBe('Tollgate: your credit is used up')
+  expect(mails[0]?.text).toContain('Requests are refused. Add credit')
 })
 
 test('whoever names an amount that the balance is below already is told, and not again for another such amount', async () => {
@@ -124,14 +136,40 @@ test('a mail that the server could not take is sent the next time, and the other
   expect(await tell()).toHaveLength(2)
 })
 
-test('an address that is refused for now keeps nobody else from being told, and is tried again; one refused for good is not', async () => {
-  const [now, good, other] = [await holder('3'), await holder('3'), await holder('3')]
-  const refusing = ({ to }: Mail) => {
-    if (to === now.email) throw refusal(450)
-    if (to === good.email) throw refusal(550)
+test.each([
+  ['address', 'EENVELOPE', 'RCPT TO'],
+  ['content', 'EMESSAGE', 'DATA'],
+])(
+  'a mail whose %s is refused for now keeps nobody else from being told, and is tried again; one refused for good is not',
+  async (_what, code, command) => {
+    const where: [string, string] = [code, command]
+    const [now, good, other] = [await holder('3'), await holder('3'), await holder('3')]
+    const refusing = ({ to }: Mail) => {
+      if (to === now.email) throw refusal(false, where)
+      if (to === good.email) throw refusal(true, where)
+    }
+    expect(await tell(refusing)).toEqual([other.email])
+    expect(await tell()).toEqual([now.email])
+  },
+)
+
+test('a process that stops does not wait for a silent mail server, and leaves the mail to the next one', async () => {
+  const ada = await holder('3')
+  const ending = new AbortController()
+  const silent = () => {
+    ending.abort()
+    return new Promise(() => {})
   }
-  expect(await tell(refusing)).toEqual([other.email])
-  expect(await tell()).toEqual([now.email])
+  expect(await tell(silent, ending.signal)).toEqual([])
+  expect(await tell(() => {}, ending.signal)).toEqual([])
+  expect(await tell()).toEqual([ada.email])
+})
+
+test('nobody is told who may not sign in', async () => {
+  const ada = await holder('3')
+  await database.sql`update console_user set status = 'disabled' where id = ${ada.userId}`
+  expect(await tell()).toEqual([])
+  await database.sql`delete from credit_notice where account_id = ${ada.accountId}`
 })
 
 test('nobody is told of a suspended account until it is resumed', async () => {
@@ -154,7 +192,7 @@ test('without a mail server no amount is taken, one that was can be taken away, 
   expect(await tell()).toEqual([ada.email])
 })
 
-test('a console tells by itself within a minute, and what could not be told is in its log', async () => {
+test('a console tells by itself, and again a minute later what could not be told, which is in its log', async () => {
   const clock = manualClock()
   const mails: Mail[] = []
   const ada = await holder('3')
@@ -166,7 +204,6 @@ test('a console tells by itself within a minute, and what could not be told is i
       if (mails.length === 1) throw new Error('no mail today')
     },
   })
-  clock.advance(60_000)
   await until(() => site.logLines.some(line => line.includes('no mail today')))
   await until(() => {
     clock.advance(60_000)
