@@ -2,7 +2,7 @@ import type { ToolNameRule } from '@/formats/codec.ts'
 import type { Loss } from '@/generation/loss.ts'
 import type { ToolCallKind, ToolCallPart } from '@/generation/part.ts'
 import type { GenerationRequest, Turn } from '@/generation/request.ts'
-import type { ClientTool, CustomTool, FunctionTool, Tool, ToolChoice } from '@/generation/tool.ts'
+import type { CustomTool, FunctionTool, Tool, ToolChoice } from '@/generation/tool.ts'
 import { type ArgumentNames, fitParameters } from './argument-names.ts'
 import { clientDeclaration } from './client-schemas.ts'
 import { identityKey, type ToolIdentity, ToolNames, type ToolTable } from './names.ts'
@@ -51,11 +51,6 @@ export function lowerTools(
     table: { origins: names.origins(), argumentNames },
     losses,
   }
-}
-
-/** What a codec throws at a tool of a kind that its format was said not to take: `lowerTools` was not called. */
-export function notLowered(tool: CustomTool | ClientTool): Error {
-  return new Error(`a ${tool.type} tool reached a codec that takes none`)
 }
 
 /** Undefined for hosted tools, which the model does not call by a name of ours. */

@@ -4,10 +4,9 @@ import { unsayable } from '@/formats/invalid.ts'
 import type { Losses } from '@/formats/losses.ts'
 import { objectSchema } from '@/formats/schemas/object-schema.ts'
 import { onlyAllowed, type PlainlyChosen } from '@/formats/tools/allowed.ts'
-import { notLowered } from '@/formats/tools/lower.ts'
 import { lostSettings, NO_SETTINGS } from '@/formats/tools/web-search.ts'
 import type { GenerationRequest, Turn } from '@/generation/request.ts'
-import type { FunctionTool, HostedTool, Tool, ToolChoice } from '@/generation/tool.ts'
+import type { CustomTool, FunctionTool, HostedTool, Tool, ToolChoice } from '@/generation/tool.ts'
 import { asString, type JsonObject } from '@/json/json.ts'
 import { marked } from './cache-marks.ts'
 import { closedSchema } from './json-schema.ts'
@@ -58,11 +57,13 @@ function encodeTool(tool: Tool, model: ModelTraits, isFirstSearch: boolean, loss
   switch (tool.type) {
     case 'function':
       return [encodeFunction(tool, model, losses)]
+    case 'custom':
+      return [encodeCustom(tool)]
+    case 'client':
+      if (tool.format === FORMAT) return [tool.wire]
+      return [{ name: tool.name, input_schema: NO_INPUT }]
     case 'hosted':
       return encodeHosted(tool, model, isFirstSearch, losses)
-    case 'custom':
-    case 'client':
-      throw notLowered(tool)
     default:
       return tool satisfies never
   }
@@ -81,6 +82,14 @@ function encodeFunction(tool: FunctionTool, model: ModelTraits, losses: Losses):
     ...(strict && { strict: true }),
   }
   return marked(block, tool.cache)
+}
+
+function encodeCustom(tool: CustomTool): JsonObject {
+  return {
+    name: tool.name,
+    ...(tool.description !== undefined && { description: tool.description }),
+    input_schema: { type: 'object', properties: { input: { type: 'string' } }, required: ['input'] },
+  }
 }
 
 /**

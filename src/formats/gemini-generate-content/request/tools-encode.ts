@@ -30,9 +30,8 @@ export function encodeTools(
   // The mode that forbids calls is for functions only.
   const offered = choice?.type === 'none' ? functions : tools
   const builtIns = offered.flatMap(tool => {
-    if (tool.type !== 'hosted') return []
-    const builtIn = encodeBuiltIn(tool, mayHost, losses)
-    if (builtIn === undefined) losses.add('tools', tool.wireType)
+    const builtIn = tool.type === 'function' ? [] : encodeBuiltIn(tool, mayHost, losses)
+    if (builtIn === undefined) losses.add('tools', nameOf(tool))
     return builtIn ?? []
   })
   const repeated: Repetition = { length: 0, nodes: 0 }
@@ -63,6 +62,10 @@ function isForced(choice: ToolChoice | undefined): boolean {
   return force === 'required' || force === 'tool'
 }
 
+function nameOf(tool: Tool): string {
+  return tool.type === 'hosted' ? tool.wireType : tool.type === 'client' ? tool.wireType : tool.name
+}
+
 function encodeDeclaration(
   tool: FunctionTool,
   traits: ModelTraits,
@@ -90,7 +93,13 @@ function loweredParameters(schema: JsonObject, repeated: Repetition): WireSchema
 }
 
 /** A built-in tool; undefined when it cannot be had and is lost. */
-function encodeBuiltIn(tool: HostedTool, mayHost: boolean, losses: Losses): JsonObject[] | undefined {
+function encodeBuiltIn(
+  tool: Exclude<Tool, FunctionTool>,
+  mayHost: boolean,
+  losses: Losses,
+): JsonObject[] | undefined {
+  if (tool.type === 'custom') return undefined
+  if (tool.type === 'client') return tool.format === FORMAT ? [tool.wire] : undefined
   if (!mayHost) return undefined
   if (tool.format === FORMAT) return [tool.wire]
   const name = BUILT_IN[tool.kind]

@@ -2,7 +2,6 @@ import { invalidRequest } from '@/formats/invalid.ts'
 import type { Losses } from '@/formats/losses.ts'
 import { canBeStrict, functionParameters } from '@/formats/openai/schemas.ts'
 import { FORMAT } from '@/formats/openai-responses/wire.ts'
-import { notLowered } from '@/formats/tools/lower.ts'
 import { lostSettings, NO_SETTINGS, placeOf } from '@/formats/tools/web-search.ts'
 import type {
   ClientTool,
@@ -187,7 +186,9 @@ function encodeTool(tool: Tool, losses: Losses): JsonObject | undefined {
         format: tool.grammar === undefined ? { type: 'text' } : { type: 'grammar', ...tool.grammar },
       })
     case 'client':
-      throw notLowered(tool)
+      if (tool.format === FORMAT) return tool.wire
+      losses.add('tools', tool.wireType)
+      return undefined
     case 'hosted':
       return encodeHosted(tool, losses)
     default:
