@@ -244,7 +244,8 @@ describe.skipIf(!HAS_BROWSER)('from the printed link to a paid answer, in a brow
     expect((await stage.ask(key, 'acme/echo')).status).toBe(200)
     await customer.page.goto('/billing')
     await customer.page.getByText('paid by transfer').waitFor()
-    await customer.page.getByText('until 31 Jan 2999').waitFor()
+    await customer.page.getByText('of it until 31 Jan 2999').waitFor()
+    await customer.page.getByText('until 31 Jan 2999, 12:00:00', { exact: true }).waitFor()
   })
 
   step('the playground streams words and events, and has the receipt', async () => {
