@@ -10,7 +10,10 @@ const SECRETS: readonly (readonly [RegExp, string])[] = [
   [/\bhttps?:\/\/[^\s"'<>)\]]+/gi, '[url]'],
   ...KEYS.map(pattern => [pattern, '[key]'] as const),
   // One that has no looks and is too short to be known again (`EMPTY`, `secret`).
-  [/\b(api[ _-]?key provided: ?|api[_-]?key=)[^\s"',;\\[]+/gi, '$1[key]'],
+  [
+    /\b((?:(?<!\bno )api[ _-]?key provided: *|api[_-]?key=)\\?["']?)[^\s"',;\\[]*[^\s"',;\\[.:!?]/gi,
+    '$1[key]',
+  ],
   [/\b(?:org|proj|acct|user)[-_][A-Za-z0-9]{8,}/g, '[account]'],
   [/\b(organization\W{0,3})[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/gi, '$1[account]'],
   [/\b(projects?(?:_number)?\W{1,3})\d{5,}/gi, '$1[account]'],
