@@ -18,7 +18,8 @@ export function customCallIn(entry: JsonObject): JsonObject | undefined {
 
 /** The type of a call that the vendor has made itself, as Z.ai tells those of MCP among the others: nobody is to run it. */
 export function hostedCallType(entry: JsonObject): string | undefined {
-  const type = asNonEmpty(entry['type'])
+  // A later delta of one may come without its type.
+  const type = asNonEmpty(entry['type']) ?? ('mcp' in entry ? 'mcp' : undefined)
   const isCall = type === 'function' || type === 'custom' || 'function' in entry || 'custom' in entry
   return isCall ? undefined : type
 }

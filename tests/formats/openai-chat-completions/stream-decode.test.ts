@@ -532,6 +532,14 @@ describe('whatever the upstream sends', () => {
 })
 
 describe('what other vendors add', () => {
+  test("a call of Z.ai's own asks for nothing to be run, also where a later delta of it has no type", () => {
+    const mcp = (entry: JsonObject) => chunk({ tool_calls: [{ index: 0, ...entry }] })
+    const begun = mcp({ id: 'c', type: 'mcp', mcp: { name: 'find', arguments: '{}' } })
+    const { parts, finish: end } = candidateOf([begun, mcp({ mcp: { output: 'found' } }), finish('stop')])
+    expect(parts.map(part => part.type)).toEqual(['opaque', 'opaque'])
+    expect(end?.reason).toBe('end')
+  })
+
   test("a thought signature on a call is its vendor's", () => {
     const extra_content = { google: { thought_signature: 'sig' } }
     const entry = { index: 0, id: 'a', function: { name: 'f', arguments: '{}' }, extra_content }
