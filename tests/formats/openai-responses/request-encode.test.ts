@@ -216,7 +216,7 @@ describe('roles', () => {
       expect(body['input']).toMatchObject([
         {
           role: 'system',
-          content: [{ text: 'one', prompt_cache_breakpoint: { mode: 'explicit' } }, { text: 'two' }],
+          content: [{ text: 'one', prompt_cache_breakpoint: { mode: 'explicit' } }, { text: '\n\ntwo' }],
         },
         { role: 'user' },
       ])
@@ -224,9 +224,19 @@ describe('roles', () => {
     },
   )
 
-  test('instructions alone are the input, which may not be empty', () => {
-    expect(encode({ instructions: [textPart('sys')], turns: [] }).body).toMatchObject({
-      input: [{ role: 'system', content: [{ type: 'input_text', text: 'sys' }] }],
+  test('instructions alone are the input, which may not be empty, with a blank line between them', () => {
+    expect(
+      encode({ instructions: [textPart('sys'), textPart(''), textPart('tem')], turns: [] }).body,
+    ).toMatchObject({
+      input: [
+        {
+          role: 'system',
+          content: [
+            { type: 'input_text', text: 'sys' },
+            { type: 'input_text', text: '\n\ntem' },
+          ],
+        },
+      ],
     })
   })
 

@@ -84,7 +84,7 @@ const NOTHING_SAID = [{ type: 'message', role: 'user', content: [{ type: 'input_
 /**
  * The API refuses an empty input, so a prompt that is only instructions stands there, and a dot for no prompt at all. With
  * models that take cache marks instructions always do: from gpt-6.2 on the API puts what is in `instructions` behind the
- * input, where no cache keeps it, and their own marks have a place there.
+ * input, where no cache keeps it, and their own marks have a place there. A blank line stands between them either way.
  * https://developers.openai.com/api/docs/guides/latest-model/gpt-6.2-astra
  */
 function encodePrompt(
@@ -100,7 +100,9 @@ function encodePrompt(
     const text = instructions.flatMap(part => (part.text === '' ? [] : part.text)).join('\n\n')
     return text === '' ? { input } : { instructions: text, input }
   }
-  const whole = encode([{ role: 'system', parts: instructions }, ...turns])
+  const said = instructions.filter(part => part.text !== '')
+  const parts = said.map((part, place) => (place === 0 ? part : { ...part, text: `\n\n${part.text}` }))
+  const whole = encode([{ role: 'system', parts }, ...turns])
   return { input: whole.length > 0 ? whole : NOTHING_SAID }
 }
 
