@@ -80,9 +80,12 @@ const GEMINI_3: ModelTraits = {
   mediaInResults: true,
   fetchesUrls: true,
   prefill: false,
-  candidates: { geminiApi: 1, elsewhere: 8 },
+  candidates: OLDER.candidates,
   refuses: PENALTIES_AND_LOGPROBS,
 }
+
+/** To 3.1: several answers are a 400 of the Gemini API, and none of Vertex. */
+const FIRST_3: ModelTraits = { ...GEMINI_3, prefill: true, candidates: { geminiApi: 1, elsewhere: 8 } }
 
 const IMAGES_3: ModelTraits = { ...GEMINI_3, refusesUnsignedImages: true, candidates: ONE }
 
@@ -94,7 +97,6 @@ const UNKNOWN: ModelTraits = {
   mixedTools: false,
   refusesUnsignedCalls: false,
   prefill: true,
-  candidates: OLDER.candidates,
   refuses: [],
 }
 
@@ -118,12 +120,10 @@ const MODELS: readonly (readonly [RegExp, ModelTraits])[] = [
     /gemini-.*(?:image|nano-banana)/,
     { ...IMAGES_3, thinking: { type: 'level', levels: ['MINIMAL', 'HIGH'] } },
   ],
-  [/gemini-3-pro/, { ...GEMINI_3, thinking: { type: 'level', levels: ['LOW', 'HIGH'] }, prefill: true }],
-  [
-    /gemini-3\.1-pro/,
-    { ...GEMINI_3, thinking: { type: 'level', levels: ['LOW', 'MEDIUM', 'HIGH'] }, prefill: true },
-  ],
-  [/gemini-3(?:-|\.1-|\.5-flash(?!-lite))/, { ...GEMINI_3, prefill: true }],
+  [/gemini-3-pro/, { ...FIRST_3, thinking: { type: 'level', levels: ['LOW', 'HIGH'] } }],
+  [/gemini-3\.1-pro/, { ...FIRST_3, thinking: { type: 'level', levels: ['LOW', 'MEDIUM', 'HIGH'] } }],
+  [/gemini-3(?:-|\.1-)/, FIRST_3],
+  [/gemini-3\.5-flash(?!-lite)/, { ...GEMINI_3, prefill: true }],
   [
     /gemini-4-(?:hydrogen|neon)/,
     { ...GEMINI_3, thinking: { type: 'level', levels: ['LOW', 'MEDIUM', 'HIGH', 'XHIGH'] } },
@@ -139,7 +139,7 @@ const MODELS: readonly (readonly [RegExp, ModelTraits])[] = [
 export const modelTraits = remembered(traitsOf)
 
 /** Whether an upstream is Google's Gemini API, and not Vertex or somebody else's server. */
-function isGeminiApi({ vendor }: Pick<Target, 'vendor'>): boolean {
+export function isGeminiApi({ vendor }: Pick<Target, 'vendor'>): boolean {
   return vendor === 'generativelanguage.googleapis.com'
 }
 
@@ -156,7 +156,10 @@ export function unstored(target: Pick<Target, 'vendor'>): { store?: false } {
   return isGeminiApi(target) ? { store: false } : {}
 }
 
-/** The most answers to a request. Of Gemini 3 Google's Gemini API gives one, and Vertex several: https://github.com/googleapis/python-genai/issues/1723 */
+/**
+ * The most answers to a request. Of Gemini 3 and 3.1 Google's Gemini API gives one, and Vertex several; of newer ones
+ * nobody has said. https://github.com/googleapis/python-genai/issues/1723 https://github.com/googleapis/js-genai/issues/1609
+ */
 export function maxCandidates(target: Pick<Target, 'model' | 'vendor'>): number {
   const { geminiApi, elsewhere } = modelTraits(target.model).candidates
   return isGeminiApi(target) ? geminiApi : elsewhere

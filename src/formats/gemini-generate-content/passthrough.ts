@@ -1,6 +1,6 @@
 import type { Passage, PassedBody, PassthroughCodec } from '@/formats/codec.ts'
 import { modelEdits } from '@/formats/model-edit.ts'
-import { asArray, asObject, asString, type JsonObject, type JsonValue } from '@/json/json.ts'
+import { asArray, asNonEmpty, asObject, asString, type JsonObject, type JsonValue } from '@/json/json.ts'
 import type { JsonEdit } from '@/json/splice.ts'
 import { fullName, modelTraits } from './models.ts'
 import { SIGNATURE_BYPASS } from './signature-bypass.ts'
@@ -8,7 +8,9 @@ import { SIGNATURE_BYPASS } from './signature-bypass.ts'
 /** See PassthroughCodec. */
 export const passthrough: PassthroughCodec = {
   edits,
-  takes: ({ contents }) => isAnswered(asArray(contents).map(readContent)),
+  // The calls behind the results may stand in a cache, which the gateway cannot read.
+  takes: ({ contents, cachedContent, cached_content: cached = cachedContent }) =>
+    asNonEmpty(cached) !== undefined || isAnswered(asArray(contents).map(readContent)),
   signatures,
   headers: [],
   usualHeaders: Object.freeze({}),

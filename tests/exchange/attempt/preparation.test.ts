@@ -154,6 +154,15 @@ describe('a Gemini conversation over Gemini', () => {
     }
   })
 
+  test.each(['cachedContent', 'cached_content'])(
+    'is handed on where the calls may stand in its %s',
+    field => {
+      const prompt = promptOf('gemini', { contents: [user(result('f'))], [field]: 'cachedContents/1' })
+      const { preparation } = sentTo({ format: 'gemini-generate-content' }, prompt)
+      expect(preparation.conversion).toBeUndefined()
+    },
+  )
+
   test.each<[string, JsonObject[], unknown[]]>([
     ['a content each', [user(result('f')), user(result('g'))], [{ said: 'f' }, { said: 'g' }]],
     [

@@ -462,12 +462,15 @@ describe('configuration', () => {
   )
 
   test.each([undefined, false, true])(
-    'the Gemini API, whose projects keep what is asked unless it says otherwise, is told to keep nothing (store: %p)',
+    'the Gemini API, whose projects keep what is asked unless it says otherwise, is told to keep nothing that the caller does not ask it to (store: %p)',
     store => {
       const encodeAt = (vendor: string) =>
         codec.encodeRequest(generationRequest({ store }), { ...target(G3), vendor })
       const losses: Loss[] = store === true ? [{ field: 'store', name: undefined }] : []
-      expect(encodeAt('generativelanguage.googleapis.com')).toMatchObject({ body: { store: false }, losses })
+      expect(encodeAt('generativelanguage.googleapis.com')).toMatchObject({
+        body: { store: store ?? false },
+        losses: [],
+      })
       expect(encodeAt('aiplatform.googleapis.com').body).not.toHaveProperty('store')
       expect(encodeAt('aiplatform.googleapis.com').losses).toEqual(losses)
     },
@@ -488,17 +491,29 @@ describe('configuration', () => {
     expect(() => config({ candidates: 2 }, 'gemini-2.5-flash-image')).toThrow('at most 1')
   })
 
-  test.each(['gemini-3.1-pro-preview', 'gemini-4-neon'])(
-    'several answers of %s are refused where the Gemini API would, and asked of Vertex',
+  test.each(['gemini-3.6-flash', 'gemini-4-neon'])(
+    'several answers of %s, of which nobody has said that the Gemini API refuses them, are asked for',
     model => {
-      const encodeAt = (vendor: string) =>
-        codec.encodeRequest(generationRequest({ candidates: 2 }), { ...target(model), vendor })
-      expect(() => encodeAt('generativelanguage.googleapis.com')).toThrow('at most 1')
-      expect(encodeAt('aiplatform.googleapis.com').body).toMatchObject({
+      const geminiApi = { ...target(model), vendor: 'generativelanguage.googleapis.com' }
+      expect(codec.encodeRequest(generationRequest({ candidates: 2 }), geminiApi).body).toMatchObject({
         generationConfig: { candidateCount: 2 },
       })
     },
   )
+
+  test.each([
+    'gemini-3-pro-preview',
+    'gemini-3-flash-preview',
+    'gemini-3.1-pro-preview',
+    'gemini-3.1-flash-lite',
+  ])('several answers of %s are refused where the Gemini API would, and asked of Vertex', model => {
+    const encodeAt = (vendor: string) =>
+      codec.encodeRequest(generationRequest({ candidates: 2 }), { ...target(model), vendor })
+    expect(() => encodeAt('generativelanguage.googleapis.com')).toThrow('at most 1')
+    expect(encodeAt('aiplatform.googleapis.com').body).toMatchObject({
+      generationConfig: { candidateCount: 2 },
+    })
+  })
 
   test.each([
     [G25, { effort: 'low' }, { thinkingBudget: 1024 }],

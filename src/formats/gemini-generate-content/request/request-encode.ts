@@ -1,6 +1,7 @@
 import { type EncodedRequest, NO_EMULATION, type Target } from '@/formats/codec.ts'
 import { nestExtensions } from '@/formats/extensions.ts'
 import {
+  isGeminiApi,
   type ModelTraits,
   maxCandidates,
   modelTraits,
@@ -36,7 +37,7 @@ export function encodeRequest(request: GenerationRequest, target: Target): Encod
     toolConfig,
     generationConfig: Object.keys(config).length === 0 ? undefined : config,
     serviceTier: encodeServiceTier(request.serviceTier, losses),
-    ...unstored(target),
+    store: encodeStore(request.store, target, losses),
   })
   return {
     body: withExtensions(body, request.extensions),
@@ -53,11 +54,21 @@ const UNSUPPORTED = keysOf({
   user: true,
   metadata: true,
   promptCacheKey: true,
-  store: true,
 } satisfies Record<
-  Exclude<RareField, 'topK' | 'seed' | 'presencePenalty' | 'frequencyPenalty' | 'logprobs' | 'modalities'>,
+  Exclude<
+    RareField,
+    'topK' | 'seed' | 'presencePenalty' | 'frequencyPenalty' | 'logprobs' | 'modalities' | 'store'
+  >,
   true
 >)
+
+/** The Gemini API keeps a request only where the caller asks for that; it cannot be asked of other upstreams. */
+function encodeStore(store: boolean | undefined, target: Target, losses: Losses): boolean | undefined {
+  if (store !== true) return unstored(target).store
+  if (isGeminiApi(target)) return true
+  losses.add('store')
+  return undefined
+}
 
 /** The instructions as one text, and behind them what is asked for in words. */
 function encodeSystem(
