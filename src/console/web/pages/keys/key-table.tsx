@@ -27,7 +27,7 @@ interface KeyFilter {
   status: string
 }
 
-/** The same as the API takes it, which knows no other status. */
+/** The filter as `GET /api/keys` takes it: without spaces around the search, and a status it does not know is none. */
 export function keyQuery({ search, status }: KeyFilter) {
   return { search: search.trim(), status: STATUS_CHOICES.find(({ value }) => value === status)?.value }
 }
@@ -76,7 +76,7 @@ export function KeyTable({ list, requestsAt, filter, onFilter, acts, empty }: Ke
         empty={
           empty ?? (
             <Empty title="No key matches">
-              Search for a part of the name, or for how the key begins, of any status.
+              Search for a part of the name or for the beginning of the key, and choose any status.
             </Empty>
           )
         }
