@@ -2,7 +2,12 @@ import { describe, expect, test } from 'bun:test'
 import type { ReachedModel } from '@/console/api/contract/models.ts'
 import { shellWord, snippetModel, snippets } from '@/console/web/stream/snippets.ts'
 
-const FACTS = { apiUrl: 'https://api.example.com/', key: 'sk-abcdefgh12345678', model: 'openai/gpt-5.1' }
+const MODEL = 'openai/gpt-5.1'
+const FACTS = {
+  apiUrl: 'https://api.example.com/',
+  key: 'sk-abcdefgh12345678',
+  models: [model(MODEL, ['chat', 'responses', 'messages', 'gemini'], { input: '1' })],
+}
 
 describe('snippets', () => {
   test('are there for every client that the console promises', () => {
@@ -22,12 +27,12 @@ describe('snippets', () => {
       expect(text).toContain('https://api.example.com')
       expect(text).not.toContain('https://api.example.com//')
       expect(text).toContain(FACTS.key)
-      expect(text).toContain(FACTS.model)
+      expect(text).toContain(MODEL)
     }
   })
 
   test('curl sends JSON whatever the model is called', async () => {
-    const [curl] = snippets({ ...FACTS, model: `it's "odd" $HOME` })
+    const [curl] = snippets({ ...FACTS, models: [model(`it's "odd" $HOME`, ['chat'], { input: '1' })] })
     const script = `curl() { printf '%s' "\${@: -1}"; }\n${curl?.text}`
     const output = await Bun.$`bash -c ${script}`.text()
     expect(JSON.parse(output)).toMatchObject({ model: `it's "odd" $HOME`, stream: true })
@@ -49,17 +54,6 @@ describe('snippets', () => {
 })
 
 describe('the model of snippets', () => {
-  const model = (id: string, surfaces: ReachedModel['surfaces'], prices: ReachedModel['prices']) => ({
-    id,
-    aliases: [],
-    display_name: id,
-    owned_by: 'acme',
-    surfaces,
-    context_tokens: null,
-    max_output_tokens: null,
-    prices,
-    price_version: null,
-  })
   const models = [
     model('acme/embed', ['embeddings'], { input: '1' }),
     model('acme/soon', ['chat'], null),
@@ -67,16 +61,36 @@ describe('the model of snippets', () => {
     model('acme/other', ['chat'], { input: '1' }),
   ]
 
-  test('can be asked: it converses, and has a price', () => {
-    expect(snippetModel(models)).toBe('acme/echo')
+  test('can be asked: it is offered where the client calls, and has a price', () => {
+    expect(snippetModel(models, 'chat')).toBe('acme/echo')
   })
 
   test('is one that the key reaches', () => {
-    expect(snippetModel(models, ['acme/embed', 'acme/other'])).toBe('acme/other')
+    expect(snippetModel(models, 'chat', ['acme/embed', 'acme/other'])).toBe('acme/other')
+  })
+
+  test('is one for each client, of those that are offered where it calls', () => {
+    const offered = [
+      model('acme/claude', ['messages'], { input: '1' }),
+      model('acme/gemini', ['gemini'], { input: '1' }),
+      model('acme/hidden', ['chat', 'responses'], { input: '1' }),
+    ]
+    const asked = snippets({ ...FACTS, models: offered, only: ['acme/claude', 'acme/gemini'] }).map(
+      ({ id, text }) => [id, /acme\/\w+|MODEL(?!=)/.exec(text)?.[0]],
+    )
+    expect(Object.fromEntries(asked)).toEqual({
+      curl: 'MODEL',
+      openai: 'MODEL',
+      anthropic: 'acme/claude',
+      google: 'acme/gemini',
+      codex: 'MODEL',
+      'claude-code': 'acme/claude',
+      'gemini-cli': 'acme/gemini',
+    })
   })
 
   test('is to be put in by hand where there is none', () => {
-    expect(snippetModel(models, ['acme/embed', 'acme/soon'])).toBe('MODEL')
+    expect(snippetModel(models, 'chat', ['acme/embed', 'acme/soon'])).toBe('MODEL')
   })
 })
 
@@ -88,3 +102,17 @@ describe('a word to the shell', () => {
     },
   )
 })
+
+function model(id: string, surfaces: ReachedModel['surfaces'], prices: ReachedModel['prices']): ReachedModel {
+  return {
+    id,
+    aliases: [],
+    display_name: id,
+    owned_by: 'acme',
+    surfaces,
+    context_tokens: null,
+    max_output_tokens: null,
+    prices,
+    price_version: null,
+  }
+}

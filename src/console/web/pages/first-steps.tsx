@@ -6,7 +6,7 @@ import { Button } from '../parts/button.tsx'
 import { Code, CopyButton } from '../parts/copy.tsx'
 import { Icon } from '../parts/icon.tsx'
 import { useMayAdminister, useSession } from '../session.tsx'
-import { snippetModel, snippets } from '../stream/snippets.ts'
+import { snippets } from '../stream/snippets.ts'
 
 const PUT_AWAY = 'first-steps-put-away'
 
@@ -35,8 +35,8 @@ function HolderSteps({ onClose }: { onClose(): void }) {
   const { deployment } = useSession()
   const found = useQuery('first steps', lookAtAccount)
   if (found.data === undefined) return null
-  const { hasKey, hasRequest, model } = found.data
-  const [curl] = snippets({ apiUrl: deployment.api_url, key: 'YOUR_KEY', model })
+  const { hasKey, hasRequest, models } = found.data
+  const [curl] = snippets({ apiUrl: deployment.api_url, key: 'YOUR_KEY', models })
   return (
     <Steps
       lead="Two steps, about a minute."
@@ -139,7 +139,7 @@ async function lookAtGateway(signal: AbortSignal) {
 
 async function lookAtAccount(signal: AbortSignal) {
   const [models, own] = await Promise.all([call('GET /api/models', {}, signal), lookAtOwn(signal)])
-  return { ...own, model: snippetModel(models.items) }
+  return { ...own, models: models.items }
 }
 
 async function lookAtOwn(signal: AbortSignal) {

@@ -1,5 +1,7 @@
 import type { ReachedModel } from '../../api/contract/models.ts'
 
+type Surface = ReachedModel['surfaces'][number]
+
 /** How to call this gateway from each client, ready to be pasted. */
 interface Snippet {
   id: string
@@ -13,13 +15,15 @@ interface SnippetFacts {
   /** Where the API host is reached, without a trailing slash. */
   apiUrl: string
   key: string
-  /** A model that the key reaches. */
-  model: string
+  models: readonly ReachedModel[]
+  /** Those of them that the key reaches; null: all. */
+  only?: readonly string[] | null
 }
 
 /** The snippets for a key, in the order of their tabs. */
-export function snippets({ apiUrl, key, model }: SnippetFacts): Snippet[] {
+export function snippets({ apiUrl, key, models, only = null }: SnippetFacts): Snippet[] {
   const base = apiUrl.replace(/\/+$/, '')
+  const on = (surface: Surface) => snippetModel(models, surface, only)
   const text = (value: string) => JSON.stringify(value)
   const word = shellWord
   return [
@@ -30,7 +34,7 @@ export function snippets({ apiUrl, key, model }: SnippetFacts): Snippet[] {
       text: `curl -N ${word(`${base}/v1/chat/completions`)} \\
   -H ${word(`Authorization: Bearer ${key}`)} \\
   -H 'Content-Type: application/json' \\
-  -d ${word(JSON.stringify({ model, stream: true, messages: [{ role: 'user', content: 'Hello!' }] }))}`,
+  -d ${word(JSON.stringify({ model: on('chat'), stream: true, messages: [{ role: 'user', content: 'Hello!' }] }))}`,
     },
     {
       id: 'openai',
@@ -40,7 +44,7 @@ export function snippets({ apiUrl, key, model }: SnippetFacts): Snippet[] {
 
 client = OpenAI(base_url=${text(`${base}/v1`)}, api_key=${text(key)})
 stream = client.chat.completions.create(
-    model=${text(model)},
+    model=${text(on('chat'))},
     messages=[{"role": "user", "content": "Hello!"}],
     stream=True,
 )
@@ -55,7 +59,7 @@ for chunk in stream:
 
 client = Anthropic(base_url=${text(base)}, api_key=${text(key)})
 with client.messages.stream(
-    model=${text(model)},
+    model=${text(on('messages'))},
     max_tokens=1024,
     messages=[{"role": "user", "content": "Hello!"}],
 ) as stream:
@@ -70,7 +74,7 @@ with client.messages.stream(
 from google.genai import types
 
 client = genai.Client(api_key=${text(key)}, http_options=types.HttpOptions(base_url=${text(base)}))
-for chunk in client.models.generate_content_stream(model=${text(model)}, contents="Hello!"):
+for chunk in client.models.generate_content_stream(model=${text(on('gemini'))}, contents="Hello!"):
     print(chunk.text or "", end="", flush=True)`,
     },
     {
@@ -78,7 +82,7 @@ for chunk in client.models.generate_content_stream(model=${text(model)}, content
       name: 'Codex',
       place: '~/.codex/config.toml',
       text: `# then: export TOLLGATE_API_KEY=${word(key)}
-model = ${text(model)}
+model = ${text(on('responses'))}
 model_provider = "tollgate"
 
 [model_providers.tollgate]
@@ -93,7 +97,7 @@ wire_api = "responses"`,
       place: 'shell',
       text: `export ANTHROPIC_BASE_URL=${word(base)}
 export ANTHROPIC_API_KEY=${word(key)}
-export ANTHROPIC_MODEL=${word(model)}
+export ANTHROPIC_MODEL=${word(on('messages'))}
 claude`,
     },
     {
@@ -105,16 +109,23 @@ claude`,
 #   {"security": {"auth": {"selectedType": "gemini-api-key"}}}
 export GOOGLE_GEMINI_BASE_URL=${word(base)}
 export GEMINI_API_KEY=${word(key)}
-gemini --model ${word(model)}`,
+gemini --model ${word(on('gemini'))}`,
     },
   ]
 }
 
-/** The first model that snippets can ask: it has a price, and converses. `only` are those that the key reaches; null: all. */
-export function snippetModel(models: readonly ReachedModel[], only: readonly string[] | null = null): string {
+/**
+ * The model that a client asks which speaks to a surface: the first that is offered there, has a price, and is one of
+ * `only`; null: of all. `MODEL` where there is none.
+ */
+export function snippetModel(
+  models: readonly ReachedModel[],
+  surface: Surface,
+  only: readonly string[] | null = null,
+): string {
   const found = models.find(
     ({ id, prices, surfaces }) =>
-      prices !== null && surfaces.includes('chat') && (only === null || only.includes(id)),
+      prices !== null && surfaces.includes(surface) && (only === null || only.includes(id)),
   )
   return found?.id ?? 'MODEL'
 }

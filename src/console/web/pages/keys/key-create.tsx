@@ -1,5 +1,6 @@
 import { useState } from 'preact/hooks'
 import type { ConsoleOutput } from '../../../api/contract/api.ts'
+import type { ReachedModel } from '../../../api/contract/models.ts'
 import { call } from '../../api/client.ts'
 import { wrong } from '../../api/failure.ts'
 import { useForm } from '../../api/form-state.ts'
@@ -15,7 +16,6 @@ import { Form } from '../../parts/form.tsx'
 import { Notice } from '../../parts/notice.tsx'
 import { Answer } from '../../parts/page.tsx'
 import { useCurrency } from '../../session.tsx'
-import { snippetModel } from '../../stream/snippets.ts'
 import { ModelChoice } from '../models/model-choice.tsx'
 import { Snippets } from './key-use.tsx'
 import { LimitFieldsOf } from './limit-fields.tsx'
@@ -47,11 +47,7 @@ export function CreateKey({ onClose, onCreated }: { onClose(): void; onCreated()
   if (created !== undefined) {
     return (
       <Dialog title="Your new key" shape="dialog wide" held="shown-once" onClose={onClose}>
-        <NewKey
-          created={created}
-          model={snippetModel(models.data?.items ?? [], created.key.models)}
-          onClose={onClose}
-        />
+        <NewKey created={created} models={models.data?.items ?? []} onClose={onClose} />
       </Dialog>
     )
   }
@@ -156,7 +152,13 @@ function KeyForm({
   )
 }
 
-function NewKey({ created, model, onClose }: { created: Created; model: string; onClose(): void }) {
+interface NewKeyProps {
+  created: Created
+  models: readonly ReachedModel[]
+  onClose(): void
+}
+
+function NewKey({ created, models, onClose }: NewKeyProps) {
   return (
     <>
       <Notice kind="warn">Copy it now: this is the only time it is shown.</Notice>
@@ -166,7 +168,7 @@ function NewKey({ created, model, onClose }: { created: Created; model: string; 
       </div>
       <section class="stack tight">
         <h3>Use it</h3>
-        <Snippets secret={created.secret} model={model} />
+        <Snippets secret={created.secret} models={models} only={created.key.models} />
       </section>
       <DialogEnd onClose={onClose}>I have copied it</DialogEnd>
     </>

@@ -1,3 +1,4 @@
+import type { ReachedModel } from '../../../api/contract/models.ts'
 import { call } from '../../api/client.ts'
 import { useQuery } from '../../api/query.ts'
 import { Code } from '../../parts/copy.tsx'
@@ -5,7 +6,7 @@ import { Dialog } from '../../parts/dialog.tsx'
 import { Answer } from '../../parts/page.tsx'
 import { Tabs } from '../../parts/tabs.tsx'
 import { useSession } from '../../session.tsx'
-import { snippetModel, snippets } from '../../stream/snippets.ts'
+import { snippets } from '../../stream/snippets.ts'
 
 /** How any key is used that somebody has: what was shown beside it when it was made. */
 export function UseKey({ onClose }: { onClose(): void }) {
@@ -14,19 +15,26 @@ export function UseKey({ onClose }: { onClose(): void }) {
     <Dialog title="Use a key" shape="dialog wide" onClose={onClose}>
       <p>Put a key of yours in the place of YOUR_KEY. One that is lost cannot be shown: create another.</p>
       <Answer query={models} what="models">
-        {({ items }) => <Snippets secret="YOUR_KEY" model={snippetModel(items)} />}
+        {({ items }) => <Snippets secret="YOUR_KEY" models={items} />}
       </Answer>
     </Dialog>
   )
 }
 
+interface SnippetsProps {
+  secret: string
+  models: readonly ReachedModel[]
+  /** Those of them that the key reaches; null: all. */
+  only?: readonly string[] | null
+}
+
 /** What to paste where, by client. */
-export function Snippets({ secret, model }: { secret: string; model: string }) {
+export function Snippets({ secret, models, only = null }: SnippetsProps) {
   const { deployment } = useSession()
   return (
     <Tabs
       label="Clients"
-      tabs={snippets({ apiUrl: deployment.api_url, key: secret, model }).map(snippet => ({
+      tabs={snippets({ apiUrl: deployment.api_url, key: secret, models, only }).map(snippet => ({
         id: snippet.id,
         name: snippet.name,
         content: (
