@@ -47,7 +47,7 @@ export function isEncoding(name: string): name is Encoding {
  * What bytes were before they were encoded; undefined: more than `maxBytes`, of which no more is made than that.
  * @throws what zlib says of bytes that are not so encoded
  */
-export async function decompress(
+async function decompress(
   bytes: Uint8Array,
   encoding: Encoding,
   maxBytes: number,
@@ -59,6 +59,29 @@ export async function decompress(
     if (error instanceof Error && 'code' in error && error.code === 'ERR_BUFFER_TOO_LARGE') return undefined
     throw error
   }
+}
+
+/** What text unpacks to. A few bytes may unpack to as many as there may be. */
+const USUAL_RATIO = 8
+
+/**
+ * The same, where memory is reckoned: what unpacks to more than there is room for is unpacked anew, in eight times as much.
+ * @param onBytes told how many bytes may be made, before they are; what it throws ends that
+ */
+export async function decompressInSteps(
+  bytes: Uint8Array,
+  encoding: Encoding,
+  maxBytes: number,
+  onBytes: (bytes: number) => void,
+): Promise<Uint8Array | undefined> {
+  let most = bytes.length
+  do {
+    most = Math.min(most * USUAL_RATIO, maxBytes)
+    onBytes(most)
+    const plain = await decompress(bytes, encoding, most)
+    if (plain !== undefined) return plain
+  } while (most < maxBytes)
+  return undefined
 }
 
 const inflate = promisify(zlib.inflate)

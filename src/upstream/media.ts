@@ -1,7 +1,7 @@
 import type { Clock } from '@/clock/clock.ts'
 import { GatewayError } from '@/errors/gateway-error.ts'
 import type { MediaPart } from '@/generation/part.ts'
-import { decompress, encodingsIn, isEncoding } from '@/net/content-encoding.ts'
+import { decompressInSteps, encodingsIn, isEncoding } from '@/net/content-encoding.ts'
 import { type AddressGuard, orAborted, PrivateAddress } from './address-guard.ts'
 import { followRedirects } from './redirects.ts'
 
@@ -121,8 +121,7 @@ async function readLimited(
   const declared = Number(response.headers.get('content-length')) || 0
   if (declared > maxBytes) throw tooLarge(maxBytes)
   const encodings = encodingsIn(response.headers.get('content-encoding'))
-  // What is packed may be of any length.
-  let expected = encodings.length === 0 ? declared : maxBytes
+  let expected = declared
   onBytes(expected)
   const chunks: Uint8Array[] = []
   let total = 0
@@ -136,18 +135,18 @@ async function readLimited(
     chunks.push(chunk)
   }
   if (total === 0) throw wrong('is empty')
-  return decoded(Buffer.concat(chunks, total), encodings, maxBytes)
+  return decoded(Buffer.concat(chunks, total), encodings, { maxBytes, onBytes })
 }
 
 /** Some servers keep files packed, and send them so whatever they are asked for. */
 async function decoded(
   bytes: Uint8Array,
   [encoding, ...others]: string[],
-  maxBytes: number,
+  { maxBytes, onBytes }: Pick<MediaRequest, 'maxBytes' | 'onBytes'>,
 ): Promise<Uint8Array> {
   if (encoding === undefined) return bytes
   if (others.length > 0 || !isEncoding(encoding)) throw wrong('is encoded in an unknown way')
-  const plain = await decompress(bytes, encoding, maxBytes)
+  const plain = await decompressInSteps(bytes, encoding, maxBytes, onBytes)
   if (plain === undefined) throw tooLarge(maxBytes)
   return plain
 }

@@ -193,13 +193,15 @@ describe('what is there', () => {
     return fed.stream
   }
 
+  const PACKED = Bun.gzipSync(PIXEL)
   const packed = (body: Uint8Array<ArrayBuffer>, encoding = 'gzip') =>
     new Response(body, { headers: { 'content-type': 'image/png', 'content-encoding': encoding } })
 
   test.each([
     ['as long as it says', () => image(new Uint8Array(900)), 900],
     ['twice as long as what has come, at the most', () => new Response(unsaid(400), PNG), 800],
-    ['of any length, since it is packed', () => packed(Bun.gzipSync(PIXEL)), 1_000],
+    ['as much as text unpacks to', () => packed(PACKED), 8 * PACKED.length],
+    ['of any length, where it unpacks to more', () => packed(Bun.gzipSync(new Uint8Array(900))), 1_000],
   ])('before it is in memory, how much that will be is told: %s', async (_, answer, most) => {
     script = answer
     const told: number[] = []

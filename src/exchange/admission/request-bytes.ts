@@ -3,7 +3,7 @@ import type { Deadlines } from '@/clock/deadlines.ts'
 import { GatewayError } from '@/errors/gateway-error.ts'
 import {
   DECOMPRESSING_STREAMS,
-  decompress,
+  decompressInSteps,
   type Encoding,
   encodingsIn,
   isEncoding,
@@ -35,9 +35,6 @@ async function readEncoded(request: Request, header: string, terms: BodyTerms): 
     room.giveBack()
   }
 }
-
-/** What text unpacks to. A few bytes may unpack to as many as a body may have. */
-const USUAL_RATIO = 8
 
 /** The bodies of requests that were made anew, until somebody asks for them. */
 const READ = new WeakMap<Request, Uint8Array>()
@@ -116,23 +113,18 @@ function readEncodings(header: string | null): Encoding[] {
   })
 }
 
-/** What unpacks to more than there is room for is unpacked anew, in eight times as much. */
 async function decoded(
   bytes: Uint8Array,
   encoding: Encoding,
   maxBytes: number,
   room: GrowingRoom,
 ): Promise<Uint8Array> {
-  let most = bytes.length
-  do {
-    most = Math.min(most * USUAL_RATIO, maxBytes)
-    room.growTo(most)
-    const plain = await decompress(bytes, encoding, most).catch(error => {
-      throw invalid(encoding, error)
-    })
-    if (plain !== undefined) return plain
-  } while (most < maxBytes)
-  throw tooLarge(maxBytes)
+  const grow = (most: number) => room.growTo(most)
+  const plain = await decompressInSteps(bytes, encoding, maxBytes, grow).catch(error => {
+    throw error instanceof GatewayError ? error : invalid(encoding, error)
+  })
+  if (plain === undefined) throw tooLarge(maxBytes)
+  return plain
 }
 
 function invalid(encodings: string, cause: unknown): GatewayError {
