@@ -378,6 +378,8 @@ export const storedResponse = pgTable(
     itemIds: text().array().notNull().default([]),
     /** Length of `input` and `response` as plain text. */
     plainBytes: integer().notNull(),
+    /** That of `response` alone; null: stored by a version that did not write it down. */
+    responseBytes: integer(),
     createdAt: moment().notNull(),
     expiresAt: moment().notNull(),
     /** When the process that runs it was last heard of, by the clock of the database; null once it ended. */

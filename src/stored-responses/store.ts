@@ -9,6 +9,7 @@ import { contentBox } from './content.ts'
 import {
   isRunning,
   type NewResponse,
+  type ResponseHead,
   type ResponseKey,
   type StoredEvent,
   type StoredResponse,
@@ -91,6 +92,7 @@ export function responseStore({ database, secretBox }: ResponseStoreOptions) {
           response: box.seal(response.response),
           itemIds: itemIds(response.response),
           plainBytes: plainBytes(response),
+          responseBytes: Buffer.byteLength(response.response),
           createdAt: new Date(response.createdAt),
           expiresAt: sql`now() + make_interval(days => ${LIFETIME_DAYS})`,
           seenAt: isRunning(response.status) ? sql`now()` : null,
@@ -112,11 +114,16 @@ export function responseStore({ database, secretBox }: ResponseStoreOptions) {
       return row === undefined ? undefined : { ...row, response: box.open(row.response) }
     },
 
-    /** Length of its input and of itself as plain text; 0 if there is none. */
-    async bytesOf(key: ResponseKey): Promise<number> {
-      const { plainBytes } = storedResponse
-      const [row] = await orm.select({ plainBytes }).from(storedResponse).where(isThis(key))
-      return row?.plainBytes ?? 0
+    async head(key: ResponseKey): Promise<ResponseHead | undefined> {
+      const { status, background, plainBytes, responseBytes } = storedResponse
+      const columns = { status, background, plainBytes, responseBytes }
+      const [row] = await orm.select(columns).from(storedResponse).where(isThis(key))
+      if (row === undefined) return undefined
+      const sizes = {
+        responseBytes: responseBytesOf(row),
+        inputBytes: row.plainBytes - (row.responseBytes ?? 0),
+      }
+      return { status: row.status, background: row.background, ...sizes }
     },
 
     /** The items of its own turn. */
@@ -165,6 +172,7 @@ export function responseStore({ database, secretBox }: ResponseStoreOptions) {
     /**
      * Items of the output of an account's responses, by their ids; what is not there is left out. `too-large`: they have
      * more than `maxBytes`.
+     * @param onBytes told how many bytes more will be in memory, before they are; what it throws ends that
      */
     async items(
       accountId: number,
@@ -179,15 +187,18 @@ export function responseStore({ database, secretBox }: ResponseStoreOptions) {
         arrayOverlaps(storedResponse.itemIds, asked),
         isAlive(),
       )
-      const { id, plainBytes } = storedResponse
-      const rows = await orm.select({ id, plainBytes }).from(storedResponse).where(isMeant)
-      onBytes(rows.reduce((sum, row) => sum + row.plainBytes, 0))
+      const { id, plainBytes, responseBytes } = storedResponse
+      const rows = await orm.select({ id, plainBytes, responseBytes }).from(storedResponse).where(isMeant)
       const found = new Map<string, string>()
       let bytes = 0
+      let told = 0
       // One after another, so that no more than one is in memory with what is not asked for.
-      for (const { id } of rows) {
-        const stored = await this.find({ accountId, id })
-        for (const [itemId, item] of stored === undefined ? [] : outputById(stored.response)) {
+      for (const row of rows) {
+        const needed = Math.max(told, bytes + responseBytesOf(row))
+        onBytes(needed - told)
+        told = needed
+        const stored = await this.find({ accountId, id: row.id })
+        for (const [itemId, item] of outputById(stored?.response ?? '{}')) {
           if (!ids.has(itemId) || found.has(itemId)) continue
           found.set(itemId, item)
           bytes += Buffer.byteLength(item)
@@ -241,6 +252,7 @@ export function responseStore({ database, secretBox }: ResponseStoreOptions) {
         if (running === undefined) return false
         const { status, response, events } =
           typeof end === 'function' ? end(box.open(running.response), await eventsOf(tx, id)) : end
+        const bytes = Buffer.byteLength(response)
         await tx
           .update(storedResponse)
           .set({
@@ -248,7 +260,8 @@ export function responseStore({ database, secretBox }: ResponseStoreOptions) {
             seenAt: null,
             response: box.seal(response),
             itemIds: itemIds(response),
-            plainBytes: sql`${storedResponse.plainBytes} + ${Buffer.byteLength(response)}`,
+            plainBytes: sql`${storedResponse.plainBytes} - coalesce(${storedResponse.responseBytes}, 0) + ${bytes}`,
+            responseBytes: bytes,
           })
           .where(eq(storedResponse.id, id))
         await addEvents(tx, id, events)
@@ -331,6 +344,11 @@ function isIndexed(id: string): boolean {
 /** An id as Postgres takes it. No text of its has a NUL in it, so there is no response of such an id: none has an empty one. */
 function idInText(id: string): string {
   return id.includes('\0') ? '' : id
+}
+
+/** At the most, where it was not written down. */
+function responseBytesOf(row: { plainBytes: number; responseBytes: number | null }): number {
+  return row.responseBytes ?? row.plainBytes
 }
 
 function plainBytes({ input, response }: Pick<NewResponse, 'input' | 'response'>): number {

@@ -41,6 +41,16 @@ export interface StoredResponse {
   response: string
 }
 
+/** What is known of a response before any of its content is read. */
+export interface ResponseHead {
+  status: StoredStatus
+  background: boolean
+  /** Length of the response object as plain text. */
+  responseBytes: number
+  /** Length of its own turn's input as plain text. */
+  inputBytes: number
+}
+
 /** One turn of a conversation. */
 export interface StoredTurn {
   input: readonly string[]

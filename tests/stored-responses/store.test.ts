@@ -103,6 +103,38 @@ test('items are found by their ids, by their account alone, as long as their res
   expect(await store.items(1, asked, MB, told)).toEqual(new Map())
 })
 
+test('items take the memory of the largest response that they stand in, beside those that were found, and none of inputs', async () => {
+  const item = (id: string) => JSON.stringify({ id, type: 'message', text: id })
+  const input = ['x'.repeat(10_000)]
+  const ids = Array.from({ length: 10 }, (_, index) => `msg_told_${index}`)
+  for (const id of ids) await store.add(response({ input, response: `{"output":[${item(id)}]}` }))
+  let sum = 0
+  const found = await store.items(1, new Set(ids), MB, bytes => {
+    sum += bytes
+  })
+  expect(found).toHaveProperty('size', 10)
+  expect(sum).toBe(9 * item('msg_told_0').length + `{"output":[${item('msg_told_0')}]}`.length)
+})
+
+test('how long a response and its input are is known without reading them, also once it ended', async () => {
+  const made = response({ status: 'queued', background: true, input: ['x'.repeat(500)] })
+  await store.add(made)
+  const head = { background: true, inputBytes: 500 }
+  expect(await store.head(made)).toEqual({ ...head, status: 'queued', responseBytes: made.response.length })
+  const ended = `{"output":["${'y'.repeat(1000)}"]}`
+  await store.finish(made.id, { status: 'completed', response: ended, events: [] })
+  expect(await store.head(made)).toEqual({ ...head, status: 'completed', responseBytes: ended.length })
+  expect(await store.head({ ...made, accountId: 2 })).toBeUndefined()
+})
+
+test('of one that an earlier version stored, both are as long as they are together at the most', async () => {
+  const made = response()
+  await store.add(made)
+  await database.sql`update stored_response set response_bytes = null where id = ${made.id}`
+  const both = Buffer.byteLength([...made.input, made.response].join(''))
+  expect(await store.head(made)).toMatchObject({ responseBytes: both, inputBytes: both })
+})
+
 test('a conversation is its turns, oldest first', async () => {
   const first = response()
   const second = response({ previousId: first.id })

@@ -50,7 +50,7 @@ async function* followEvents(
   const look = async () => {
     try {
       // Asked for before the events: what ended before then has all of them.
-      const found = await store.find(key)
+      const found = await store.head(key)
       const events = await store.eventsAfter(key, last)
       isAway = false
       return { events, isOver: found === undefined || !isRunning(found.status) }

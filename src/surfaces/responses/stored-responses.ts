@@ -1,14 +1,14 @@
 import { Elysia } from 'elysia'
 import { inTime } from '@/db/in-time.ts'
 import { GatewayError } from '@/errors/gateway-error.ts'
-import { inRoom, termsOf } from '@/exchange/admission/body-arrival.ts'
+import { type BodyTerms, inRoom, termsOf } from '@/exchange/admission/body-arrival.ts'
 import { attend } from '@/exchange/attendance.ts'
 import type { Listener } from '@/exchange/call.ts'
 import { identityHeaders } from '@/exchange/relay/reply.ts'
 import type { ResponseGateway } from '@/exchange/responses/kept-responses.ts'
 import { eventResponse } from '@/exchange/responses/response-events.ts'
 import { invalidRequest } from '@/formats/invalid.ts'
-import type { ResponseKey, StoredResponse } from '@/stored-responses/stored-response.ts'
+import { isRunning, type ResponseHead, type ResponseKey } from '@/stored-responses/stored-response.ts'
 import { brokenPath } from '@/surfaces/path-text.ts'
 import { inputPage } from './input-items.ts'
 import { shownResponse } from './shown-response.ts'
@@ -21,6 +21,7 @@ interface StoredCall {
   key: ResponseKey
   query: URLSearchParams
   headers: Record<string, string>
+  terms: BodyTerms
 }
 
 /** The responses that were stored: to be fetched, followed, cancelled, deleted, their input listed. */
@@ -33,11 +34,9 @@ export function storedResponses(gateway: ResponseGateway, listener: Listener) {
         key: { accountId: caller.accountId, id },
         query: new URL(request.url).searchParams,
         headers: identityHeaders(record.id, 'responses'),
+        terms: termsOf(caller, gateway),
       }
-      const terms = termsOf(caller, gateway)
-      const sizeOf = gateway.responses.store.bytesOf(call.key)
-      const answer = sizeOf.then(bytes => inRoom(BODIES * bytes, terms, () => act(call)))
-      return inTime(answer, gateway.clock)
+      return inTime(act(call), gateway.clock)
     })
   return new Elysia({ name: 'stored-responses' })
     .get('/v1/responses/:id', ({ request, params }) => serve(request, params.id, call => show(gateway, call)))
@@ -54,42 +53,63 @@ export function storedResponses(gateway: ResponseGateway, listener: Listener) {
     )
 }
 
-async function show(gateway: ResponseGateway, { key, query, headers }: StoredCall): Promise<Response> {
-  const found = await find(gateway, key)
-  if (!wantsStream(query)) return json(shownResponse(found, includes(query)), headers)
+async function show(gateway: ResponseGateway, call: StoredCall): Promise<Response> {
+  const { key, query, headers, terms } = call
+  const { background, responseBytes } = await headOf(gateway, key)
+  if (!wantsStream(query)) return answer(gateway, call, responseBytes)
   const after = readNumber(query.get('starting_after'))
   const { store } = gateway.responses
-  const isEmpty = !found.background && (await store.eventsAfter(key, -1)).length === 0
-  if (isEmpty) throw invalidRequest('stream', 'this response was not made as a stream')
+  const isMade = async () => (await store.eventsAfter(key, -1)).length > 0
+  if (!background && !(await inRoom(BODIES * responseBytes, terms, isMade))) {
+    throw invalidRequest('stream', 'this response was not made as a stream')
+  }
   return eventResponse(gateway, key, after, headers)
 }
 
 async function remove(gateway: ResponseGateway, { key, headers }: StoredCall): Promise<Response> {
-  const found = await find(gateway, key)
-  if (found.background) await gateway.responses.cancel(key.id)
+  const { background } = await headOf(gateway, key)
+  if (background) await gateway.responses.cancel(key.id)
   if (!(await gateway.responses.store.remove(key))) throw notFound(key.id)
   return json(JSON.stringify({ id: key.id, object: 'response', deleted: true }), headers)
 }
 
-async function cancel(gateway: ResponseGateway, { key, query, headers }: StoredCall): Promise<Response> {
-  const found = await find(gateway, key)
-  if (!found.background) {
+async function cancel(gateway: ResponseGateway, call: StoredCall): Promise<Response> {
+  const { status, background, responseBytes } = await headOf(gateway, call.key)
+  if (!background) {
     throw new GatewayError('invalid_request', 'Only responses that run in the background can be cancelled')
   }
-  await gateway.responses.cancel(key.id)
-  return json(shownResponse(await find(gateway, key), includes(query)), headers)
+  await gateway.responses.cancel(call.key.id)
+  // Whoever ended it is told so, and can do that once; what had ended may be asked for any number of times.
+  return answer(gateway, call, isRunning(status) ? 0 : responseBytes)
 }
 
-async function listInput(gateway: ResponseGateway, { key, query, headers }: StoredCall): Promise<Response> {
-  const items = await gateway.responses.store.findInput(key)
-  if (items === undefined) throw notFound(key.id)
-  return json(JSON.stringify(inputPage(key.id, items, query)), headers)
+async function listInput(gateway: ResponseGateway, call: StoredCall): Promise<Response> {
+  const { key, query, headers, terms } = call
+  const { inputBytes } = await headOf(gateway, key)
+  return inRoom(BODIES * inputBytes, terms, async () => {
+    const items = await gateway.responses.store.findInput(key)
+    if (items === undefined) throw notFound(key.id)
+    return json(JSON.stringify(inputPage(key.id, items, query)), headers)
+  })
 }
 
-async function find(gateway: ResponseGateway, key: ResponseKey): Promise<StoredResponse> {
-  const found = await gateway.responses.store.find(key)
-  if (found === undefined) throw notFound(key.id)
-  return found
+/** The response as it is now, if there is memory for so many bytes. */
+function answer(
+  gateway: ResponseGateway,
+  { key, query, headers, terms }: StoredCall,
+  bytes: number,
+): Promise<Response> {
+  return inRoom(BODIES * bytes, terms, async () => {
+    const found = await gateway.responses.store.find(key)
+    if (found === undefined) throw notFound(key.id)
+    return json(shownResponse(found, includes(query)), headers)
+  })
+}
+
+async function headOf(gateway: ResponseGateway, key: ResponseKey): Promise<ResponseHead> {
+  const head = await gateway.responses.store.head(key)
+  if (head === undefined) throw notFound(key.id)
+  return head
 }
 
 /** The one text for what does not exist, has expired, was deleted, or is another account's. */

@@ -1,6 +1,8 @@
 import { expect, test } from 'bun:test'
 import { scriptedGateway } from '#tests/support/gateway/scripted-gateway.ts'
 import { manualClock } from '#tests/support/manual-clock.ts'
+import { simulated } from '#tests/support/upstreams/simulated.ts'
+import { eventStream, fedStream, until } from '#tests/support/upstreams/upstream.ts'
 import { BodyRoom } from '@/limits/body-room.ts'
 
 const { gateway, upstream } = await scriptedGateway({ maxBodyBytes: 8192 })
@@ -83,13 +85,51 @@ test('a response is shown, and its input listed, where there is memory for it', 
     return status
   }
   const statuses = [
+    await statusOf('', 5_000_000),
+    await statusOf('/input_items', 5_000_000),
     await statusOf('', 10_000_000),
     await statusOf('/input_items', 10_000_000),
-    await statusOf('', 20_000_000),
-    await statusOf('/input_items', 20_000_000),
   ]
   own.bodyRoom = bodyRoom
   expect(statuses).toEqual([503, 503, 200, 200])
+  ample.upstream.seen.length = 0
+})
+
+/** Does something to a stored response while there is no memory for more than a few bytes; the answer is its status. */
+async function withoutRoom(method: string, path: string): Promise<number> {
+  const own = ample.gateway.server.gateway
+  const { bodyRoom } = own
+  const room = { clock: manualClock(), usedBytes: () => 2_000_000, onRefused: () => undefined }
+  own.bodyRoom = new BodyRoom({ ...room, mostBytes: 2_000_000 })
+  const headers = { authorization: `Bearer ${ample.gateway.key}` }
+  const response = await fetch(`${ample.gateway.url}/v1/responses/${path}`, { method, headers })
+  await response.body?.cancel()
+  own.bodyRoom = bodyRoom
+  return response.status
+}
+
+test('a response that still runs is shown and cancelled, however large its input is and however little memory there is', async () => {
+  const fed = fedStream()
+  ample.upstream.answer = () => eventStream(fed.stream)
+  const { id } = await ask(ample.gateway, { input: words(1_500_000), background: true })
+  await until(() => ample.upstream.seen.length === 1)
+  const statuses: number[] = []
+  for (let poll = 0; poll < 8; poll += 1) statuses.push(await withoutRoom('GET', id))
+  expect(statuses).toEqual(Array(8).fill(200))
+  expect(await withoutRoom('GET', `${id}?stream=true`)).toBe(200)
+  expect(await withoutRoom('GET', `${id}/input_items`)).toBe(503)
+  expect(await withoutRoom('POST', `${id}/cancel`)).toBe(200)
+  await fed.left
+  expect(await withoutRoom('DELETE', id)).toBe(200)
+  ample.upstream.answer = simulated
+  ample.upstream.seen.length = 0
+})
+
+test('a response that is large is deleted however little memory there is', async () => {
+  const { id } = await ask(ample.gateway, { input: words(1_500_000), store: true })
+  expect(await withoutRoom('GET', id)).toBe(503)
+  expect(await withoutRoom('DELETE', id)).toBe(200)
+  expect(await withoutRoom('GET', id)).toBe(404)
   ample.upstream.seen.length = 0
 })
 

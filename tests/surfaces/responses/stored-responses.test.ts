@@ -630,8 +630,8 @@ describe('refuses', () => {
 
 test('a call that fails within is in the log under the id that its caller was told', async () => {
   const { store } = gateway.server.gateway.responses
-  const { find } = store
-  store.find = async () => {
+  const { head } = store
+  store.head = async () => {
     throw new Error('the reason within')
   }
   try {
@@ -641,7 +641,7 @@ test('a call that fails within is in the log under the id that its caller was to
     const id = answer.headers.get('x-request-id') ?? 'none'
     expect(gateway.logLines.filter(line => line.includes(id)).join()).toContain('the reason within')
   } finally {
-    store.find = find
+    store.head = head
   }
 })
 
@@ -667,8 +667,8 @@ test.each([
   async (_what, read) => {
     const { responses, clock } = gateway.server.gateway
     const { store } = responses
-    const { find, conversation, items } = store
-    Object.assign(store, { find: read, conversation: read, items: read })
+    const { head, conversation, items } = store
+    Object.assign(store, { head: read, conversation: read, items: read })
     const after: typeof clock.after = (ms, task) => clock.after(ms === 2_000 ? 0 : ms, task)
     gateway.server.gateway.clock = { ...clock, after }
     const headers = { authorization: `Bearer ${gateway.key}`, 'content-type': 'application/json' }
@@ -689,7 +689,7 @@ test.each([
         expect(await answer.json()).toMatchObject({ error: { code: 'billing_unavailable' } })
       }
     } finally {
-      Object.assign(store, { find, conversation, items })
+      Object.assign(store, { head, conversation, items })
       gateway.server.gateway.clock = clock
     }
   },

@@ -1,0 +1,1 @@
+ALTER TABLE "stored_response" ADD COLUMN "response_bytes" integer;
