@@ -203,7 +203,7 @@ export function tooLarge(maxBytes: number): GatewayError {
 export function noRoom(): GatewayError {
   return new GatewayError(
     'overloaded',
-    'This gateway has no memory for a body of this size at the moment, try again in a moment',
+    'This gateway has no memory for what this request takes, try again in a moment',
     { retryAfterMs: NO_ROOM_RETRY_MS, detail: 'memory' },
   )
 }
