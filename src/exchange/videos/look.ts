@@ -183,12 +183,12 @@ async function completeResult(
 const LATE_RESULTS = 100
 
 /**
- * Completes results of orders that were stored after their films were charged, as those that a killed process has left in its
- * notes until its machine is back. What is charged is not charged again.
+ * Completes results of orders of so many days that were stored after their films were charged, as those that a killed process
+ * has left in its notes until its machine is back. What is charged is not charged again.
  */
-export async function completeLateResults(gateway: VideoGateway): Promise<void> {
+export async function completeLateResults(gateway: VideoGateway, days: number): Promise<void> {
   const { videos, log } = gateway
-  for (const job of await videos.unbilled(LATE_RESULTS)) {
+  for (const job of await videos.unbilled(days, LATE_RESULTS)) {
     await charge(gateway, job).catch(err =>
       log.warn({ job: job.id, err }, 'the order of a video has no cost'),
     )

@@ -5,6 +5,7 @@ import {
   eq,
   getTableColumns,
   gt,
+  gte,
   inArray,
   isNull,
   lt,
@@ -107,7 +108,7 @@ const REST_SECONDS = 0.5
 const DEADLINE_SECONDS = 4 * 60 * 60
 
 /** How long a job that has ended is kept; no maker keeps its film as long. */
-const LIFETIME_DAYS = 30
+export const LIFETIME_DAYS = 30
 
 /** No film is done sooner after its order. */
 const FIRST_LOOK_SECONDS = 3
@@ -248,13 +249,19 @@ export function videoStore({ orm }: Pick<Database, 'orm'>, box: SecretBox) {
         .returning({ id: exchange.id })
       return rows.length > 0
     },
-    /** Jobs that were charged, and whose results do not say so; at most so many. */
-    async unbilled(limit: number): Promise<VideoJob[]> {
+    /** Jobs that were ordered within so many days and charged, and whose results do not say so; at most so many. */
+    async unbilled(days: number, limit: number): Promise<VideoJob[]> {
       const rows = await orm
-        .select(getTableColumns(videoJob))
+        .select()
         .from(videoJob)
-        .innerJoin(exchange, eq(exchange.id, videoJob.id))
-        .where(and(eq(videoJob.money, 'charged'), isNull(exchange.costNano)))
+        .where(
+          and(
+            gte(videoJob.id, sqlText`ledger_first_id(now() - make_interval(days => ${days}))`),
+            eq(videoJob.money, 'charged'),
+            // Not a join, for which the planner may read all results: jobs are few.
+            sqlText`(select ${exchange.costNano} is null from ${exchange} where ${exchange.id} = ${videoJob.id})`,
+          ),
+        )
         .limit(limit)
       return rows.map(toJob)
     },

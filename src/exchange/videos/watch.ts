@@ -1,11 +1,16 @@
 import type { Clock } from '@/clock/clock.ts'
+import { regularly } from '@/clock/regularly.ts'
 import { completeLateResults, lookAt } from './look.ts'
-import type { VideoGateway } from './store.ts'
+import { LIFETIME_DAYS, type VideoGateway } from './store.ts'
 
 /** How often a process asks which jobs are due. */
 const TICK_MS = 1000
 
-/** How often jobs that ended long ago are deleted, and results completed that came late. */
+/** How often results are completed that came late, sooner than the audit asks: of jobs of so many days, as the audit looks back one. */
+const LATE_RESULTS_MS = 60 * 1000
+const LATE_RESULTS_DAYS = 2
+
+/** How often jobs that ended long ago are deleted, and the late results of all others completed. */
 const SWEEP_MS = 60 * 60 * 1000
 
 /** Jobs that a process looks at together. */
@@ -22,17 +27,19 @@ export class VideoWatch {
 
   constructor(gateway: VideoGateway, clock: Clock) {
     this.#gateway = gateway
+    const begin = (ms: number, act: () => Promise<unknown>, failure: string) =>
+      regularly(ms, act, { clock, onFailure: err => gateway.log.warn({ err }, failure) })
+    const complete = (ms: number, days: number) =>
+      begin(ms, () => completeLateResults(gateway, days), 'results of videos could not be completed')
     this.#stops = [
       clock.every(TICK_MS, () => {
         this.#running ??= this.look().finally(() => {
           this.#running = undefined
         })
       }),
-      clock.every(SWEEP_MS, () => {
-        Promise.all([gateway.videos.sweep(), completeLateResults(gateway)]).catch(error =>
-          gateway.log.warn({ err: error }, 'videos could not be swept'),
-        )
-      }),
+      complete(LATE_RESULTS_MS, LATE_RESULTS_DAYS),
+      complete(SWEEP_MS, LIFETIME_DAYS),
+      begin(SWEEP_MS, () => gateway.videos.sweep(), 'videos could not be swept'),
     ]
   }
 

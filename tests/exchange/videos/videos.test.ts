@@ -3,10 +3,11 @@ import { fileGateway } from '#tests/support/gateway/file-gateway.ts'
 import { startNeighbour } from '#tests/support/gateway/gateway.ts'
 import { openPayer } from '#tests/support/gateway/payer.ts'
 import { least } from '#tests/support/least.ts'
+import { manualClock } from '#tests/support/manual-clock.ts'
 import { endlessBody, until } from '#tests/support/upstreams/upstream.ts'
 import { videoMaker } from '#tests/support/upstreams/video-maker.ts'
 import { readError } from '#tests/surfaces/calls.ts'
-import { completeLateResults } from '@/exchange/videos/look.ts'
+import { VideoWatch } from '@/exchange/videos/watch.ts'
 import type { JsonObject, JsonValue } from '@/json/json.ts'
 import { audit } from '@/ledger/audit.ts'
 
@@ -334,7 +335,7 @@ describe('money', () => {
     expect(await audited()).toBe(true)
   })
 
-  test('is told by the result of an order that was stored after its film was charged', async () => {
+  test('is told within a minute by the result of an order that was stored after its film was charged', async () => {
     const { id } = await order('sora')
     await gateway.server.flush()
     const { sql } = gateway.database
@@ -343,9 +344,16 @@ describe('money', () => {
     maker.state = 'completed'
     await show(id)
     await sql`update exchange set id = ${uuidOf(id)} where id = ${elsewhere}`
-    await completeLateResults(gateway.server.gateway)
-    const [result] = await sql`select cost_nano, extras, cost_pico from exchange where id = ${uuidOf(id)}`
-    expect(result).toEqual({
+    const clock = manualClock()
+    const watch = new VideoWatch(gateway.server.gateway, clock)
+    const result = async () => {
+      const [row] = await sql`select cost_nano, extras, cost_pico from exchange where id = ${uuidOf(id)}`
+      return row
+    }
+    clock.advance(60_000)
+    await until(async () => (await result())?.['cost_nano'] !== null)
+    await watch.close()
+    expect(await result()).toEqual({
       cost_nano: 410_000_000n,
       extras: { videoSeconds: 4 },
       cost_pico: '410000000000',
