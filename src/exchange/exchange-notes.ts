@@ -36,9 +36,9 @@ export function openExchangeNotes(directory: string, name: string, log: Log): Ex
         {
           read: readRow,
           takeIn: store,
-          onTaken: (file, exchanges, tornBytes) =>
+          onTaken: (file, exchanges, torn) =>
             log.warn(
-              { file, exchanges, torn_bytes: tornBytes },
+              { file, exchanges, torn_bytes: torn?.bytes, kept_as: torn?.keptAs },
               'stored the results of exchanges that a process left in its notes',
             ),
           onFailed: (file, err) =>

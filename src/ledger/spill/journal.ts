@@ -1,8 +1,9 @@
-import { type FileHandle, open } from 'node:fs/promises'
+import { type FileHandle, open, rm, writeFile } from 'node:fs/promises'
 import { parseObject } from '@/json/json.ts'
 import type { Settlement } from '@/ledger/types.ts'
 import type { Log } from '@/telemetry/log.ts'
 import { crc32c } from './crc32c.ts'
+import { freeTornPath } from './torn.ts'
 
 /** What the journal needs of a file; a test passes one whose disk is full. */
 export interface JournalFile {
@@ -12,6 +13,8 @@ export interface JournalFile {
   datasync(): Promise<void>
   truncate(length: number): Promise<void>
   read(length: number): Promise<Uint8Array>
+  /** Stores a copy of what was read in another file; gives its path when it is on the disk. */
+  keep(bytes: Uint8Array): Promise<string>
   close(): Promise<void>
 }
 
@@ -23,8 +26,8 @@ export interface Journal {
   /** Resolves when the settlement is on disk. */
   append(settlement: Settlement): Promise<void>
   /**
-   * Posts everything in it, and empties it if nothing came meanwhile.
-   * @throws Error for one that was damaged since it was written: what can be read is posted, and all of it stays
+   * Posts everything in it, and empties it if nothing came meanwhile. Of one that was damaged since it was written it posts
+   * what can be read, and a copy is kept.
    */
   replay(settle: (settlements: readonly Settlement[]) => Promise<void>): Promise<void>
   /** Whether more may be promised: tries. */
@@ -34,6 +37,10 @@ export interface Journal {
   isEmpty(): boolean
   close(): Promise<void>
 }
+
+/** What an operator is told of charges that may not be posted. */
+export const HOW_TO_CHARGE_TORN =
+  '`tollgate audit` names the requests of charges that are missing, `tollgate charge lost` charges them; then the copy can be deleted'
 
 /** Room that must be there before more is promised. */
 const PROBE = new Uint8Array(4096)
@@ -100,10 +107,15 @@ export function openJournal(
       const bytes = await inTurn(() => file.read(until))
       const { items, intactBytes } = decodeTexts(bytes, readSettlement)
       await settle(items)
-      if (intactBytes < until)
-        throw new Error(`the journal is damaged: of ${until} bytes ${intactBytes} can be read`)
       await inTurn(async () => {
         if (size !== until) return
+        if (intactBytes < until) {
+          const keptAs = await file.keep(bytes)
+          log.error(
+            { settlements: items.length, torn_bytes: until - intactBytes, kept_as: keptAs },
+            `the journal was damaged: what can be read is posted, and a copy is kept. ${HOW_TO_CHARGE_TORN}`,
+          )
+        }
         await file.truncate(0)
         await file.datasync()
         size = 0
@@ -148,6 +160,16 @@ export async function openJournalFile(path: string): Promise<JournalFile> {
       }
       return bytes.subarray(0, filled)
     },
+    async keep(bytes) {
+      const torn = freeTornPath(path)
+      try {
+        await writeFile(torn, bytes, { flag: 'wx', mode: 0o600, flush: true })
+      } catch (error) {
+        await rm(torn, { force: true })
+        throw error
+      }
+      return torn
+    },
     close: () => handle.close(),
   }
 }
@@ -189,24 +211,32 @@ function recordText({ id, accountId, keyId, costNano, costPico }: Settlement): s
   return `{"id":${JSON.stringify(id)},"accountId":${accountId},"keyId":${keyId},"costNano":"${costNano}","costPico":"${costPico}"}`
 }
 
-/** Reads records up to the first that is torn or damaged, or of which `read` makes nothing: there the intact ones end. */
+/**
+ * Reads all records but those that are torn or damaged, or of which `read` makes nothing. `intactBytes` are of those that
+ * were read. Behind a damaged one, whose length may be wrong, each byte may be the first of the next: the checksum tells.
+ */
 export function decodeTexts<Item>(
   bytes: Uint8Array,
   read: (text: string) => Item | undefined,
 ): { items: Item[]; intactBytes: number } {
   const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
   const items: Item[] = []
+  let intactBytes = 0
   let at = 0
   while (at + HEAD_BYTES <= buffer.length) {
-    const end = at + HEAD_BYTES + buffer.readUInt32BE(at)
-    const text = buffer.subarray(at + HEAD_BYTES, end)
-    if (end > buffer.length || crc32c(text) !== buffer.readUInt32BE(at + 4)) break
-    const item = read(text.toString())
-    if (item === undefined) break
+    const start = at + HEAD_BYTES
+    const end = start + buffer.readUInt32BE(at)
+    const isIntact = end <= buffer.length && crc32c(buffer, start, end) === buffer.readUInt32BE(at + 4)
+    const item = isIntact ? read(buffer.toString('utf8', start, end)) : undefined
+    if (item === undefined) {
+      at += 1
+      continue
+    }
     items.push(item)
+    intactBytes += end - at
     at = end
   }
-  return { items, intactBytes: at }
+  return { items, intactBytes }
 }
 
 /** The text of a record; undefined: it is no settlement. */

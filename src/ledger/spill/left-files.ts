@@ -3,6 +3,7 @@ import { readFile, rename } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type FileLock, tryExclusive } from '@/db/file-lock.ts'
 import { decodeTexts } from './journal.ts'
+import { freeTornPath, type Torn } from './torn.ts'
 
 /**
  * Locks the files of this process for its life, in which the kernel holds the locks.
@@ -28,8 +29,8 @@ interface Adopter<Item extends { id: string }> {
   read(text: string): Item | undefined
   /** Of several records of one exchange it gets the last. What it throws leaves the files where they are. */
   takeIn(items: readonly Item[]): Promise<void>
-  /** Told of each file that is gone and had something in it. `tornBytes` of it were written in part, and kept. */
-  onTaken(path: string, records: number, tornBytes: number): void
+  /** Told of each file that is gone and had something in it, and of one that is kept since not all of it could be read. */
+  onTaken(path: string, records: number, torn: Torn | undefined): void
   /** Told of each file that stays because it cannot be locked, read or removed; it keeps no other from being taken in. */
   onFailed(path: string, error: unknown): void
 }
@@ -79,9 +80,10 @@ async function adoptSome<Item extends { id: string }>(
     await takeIn([...new Map(files.flatMap(({ items }) => items.map(item => [item.id, item]))).values()])
     for (const { path, items, tornBytes } of files) {
       await unlessItFails(path, async () => {
-        if (tornBytes > 0) await rename(path, `${path}.torn`)
-        else rmSync(path)
-        if (items.length > 0 || tornBytes > 0) onTaken(path, items.length, tornBytes)
+        const torn = tornBytes > 0 ? { bytes: tornBytes, keptAs: freeTornPath(path) } : undefined
+        if (torn === undefined) rmSync(path)
+        else await rename(path, torn.keptAs)
+        if (items.length > 0 || torn !== undefined) onTaken(path, items.length, torn)
       })
     }
   } finally {
@@ -100,11 +102,11 @@ function tryLeft(path: string): FileLock | undefined {
   }
 }
 
-/** What a file holds. A torn record at its end was never acknowledged; it is kept all the same, for whoever wants to look. */
+/** What a file holds. A part of a record at its end may have been in no answer, or be all that is left of one: nobody can tell. */
 async function readLeft<Item>(path: string, read: (text: string) => Item | undefined) {
   const bytes = await readFile(path)
   const { items, intactBytes } = decodeTexts(bytes, read)
-  return { path, items, tornBytes: written(bytes.subarray(intactBytes)) }
+  return { path, items, tornBytes: written(bytes) - intactBytes }
 }
 
 function lockOf(path: string): string {

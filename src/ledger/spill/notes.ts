@@ -83,10 +83,11 @@ function openPage(path: string): Page {
   return { path, fd: openSync(path, 'w', 0o600), bytes: 0, open: new Set() }
 }
 
-/** A record that was written in part ends the file for whoever reads it, so the next one overwrites it. */
+/** What was written in part is cut off: whole records in it would count as later than what is written over their front. */
 function append(page: Page, items: readonly { id: string }[], bytes: Uint8Array): void {
   try {
-    if (writeSync(page.fd, bytes, 0, bytes.length, page.bytes) < bytes.length) return
+    if (writeSync(page.fd, bytes, 0, bytes.length, page.bytes) < bytes.length)
+      return ftruncateSync(page.fd, page.bytes)
     page.bytes += bytes.length
     for (const { id } of items) page.open.add(id)
   } catch {

@@ -5,6 +5,7 @@ import type { Settlement } from '@/ledger/types.ts'
 import type { Log } from '@/telemetry/log.ts'
 import {
   encodeRecords,
+  HOW_TO_CHARGE_TORN,
   type Journal,
   type JournalFile,
   openJournal,
@@ -58,11 +59,17 @@ export async function openSpill(directory: string, name: string, log: Log): Prom
         {
           read: readSettlement,
           takeIn: settle,
-          onTaken: (path, settlements, tornBytes) =>
-            log.warn(
-              { journal: path, settlements, torn_bytes: tornBytes },
-              'posted the settlements that a process left in its journal',
-            ),
+          onTaken(path, settlements, torn) {
+            const posted = 'posted the settlements that a process left in its journal'
+            if (torn === undefined) log.warn({ journal: path, settlements }, posted)
+            else {
+              const advice = `but what could not be read of it, which is kept. ${HOW_TO_CHARGE_TORN}`
+              log.error(
+                { journal: path, settlements, torn_bytes: torn.bytes, kept_as: torn.keptAs },
+                `${posted}, ${advice}`,
+              )
+            }
+          },
           onFailed: (path, err) =>
             log.error({ journal: path, err }, 'what a process left in its journal could not be taken in'),
         },

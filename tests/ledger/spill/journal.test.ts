@@ -22,7 +22,8 @@ import {
   readSettlement,
 } from '@/ledger/spill/journal.ts'
 import { openSpill } from '@/ledger/spill/spill.ts'
-import type { Settlement } from '@/ledger/types.ts'
+import { chargeLost } from '@/ledger/store.ts'
+import type { HoldRequest, Settlement } from '@/ledger/types.ts'
 import { createLog } from '@/telemetry/log.ts'
 
 const fixture = await ledgerFixture()
@@ -53,14 +54,20 @@ describe('records', () => {
     }
   })
 
-  test('are read up to the damaged one: no wrong bit is money', () => {
-    for (let at = 0; at < bytes.length; at += 1) {
+  test('are read before and behind a damaged one, wherever it is damaged: no wrong bit is money', () => {
+    const third = settlement(3n)
+    const all = Buffer.concat([bytes, encodeRecords([third])])
+    const lengths = [...written, third].map(one => encodeRecords([one]).length)
+    const [first = 0, second = 0] = lengths
+    for (let at = 0; at < all.length; at += 1) {
       // A Buffer's own slice would be a view.
-      const damaged = new Uint8Array(bytes)
+      const damaged = new Uint8Array(all)
       damaged[at] = (damaged[at] ?? 0) ^ 4
-      const { items: settlements } = decodeRecords(damaged)
-      expect(settlements).toEqual(written.slice(0, settlements.length))
-      expect(settlements.length).toBeLessThan(2)
+      const hit = at < first ? 0 : at < first + second ? 1 : 2
+      expect(decodeRecords(damaged)).toEqual({
+        items: [...written, third].filter((_, place) => place !== hit),
+        intactBytes: all.length - (lengths[hit] ?? 0),
+      })
     }
   })
 })
@@ -72,12 +79,15 @@ test.each([
   ['without a key', '{"id":"x","accountId":1,"costNano":"1","costPico":"1000"}'],
   ['whose cost is a number', '{"id":"x","accountId":1,"keyId":2,"costNano":1,"costPico":"1000"}'],
   ['without an exact cost', '{"id":"x","accountId":1,"keyId":2,"costNano":"1"}'],
-])('an undamaged record that is no settlement (%s) is never charged, and ends the reading', (_what, text) => {
-  const first = settlement(1n)
-  const [before, after] = [encodeRecords([first]), encodeRecords([settlement(2n)])]
-  const bytes = Buffer.concat([before, encodeTexts([text]), after])
-  expect(decodeRecords(bytes)).toEqual({ items: [first], intactBytes: before.length })
-})
+])(
+  'an undamaged record that is no settlement (%s) is never charged, and those around it are',
+  (_what, text) => {
+    const [first, last] = [settlement(1n), settlement(2n)]
+    const [before, after] = [encodeRecords([first]), encodeRecords([last])]
+    const bytes = Buffer.concat([before, encodeTexts([text]), after])
+    expect(decodeRecords(bytes)).toEqual({ items: [first, last], intactBytes: before.length + after.length })
+  },
+)
 
 const SILENT = { error: () => undefined, info: () => undefined }
 
@@ -98,6 +108,7 @@ function smallDisk(room: { bytes: number }) {
       content = content.slice(0, length)
     },
     read: async length => content.slice(0, length),
+    keep: () => Promise.reject(new Error('nothing is damaged')),
     close: async () => undefined,
   }
   return { file, read: () => decodeRecords(content), length: () => content.length }
@@ -177,21 +188,80 @@ test('what could not be posted is in the journal for the next time, and is in it
   expect([disk.length(), journal.isEmpty()]).toEqual([0, true])
 })
 
-test('one that was damaged while its process lives is posted as far as it can be read, and is not emptied', async () => {
-  const path = join(fixture.directory, 'damaged')
-  const journal = openJournal(await openJournalFile(path), SILENT)
-  const [first, second] = [settlement(1n), settlement(2n)]
-  await journal.append(first)
-  await journal.append(second)
-  const damaged = readFileSync(path).fill(0, encodeRecords([first]).length)
-  writeFileSync(path, damaged)
-  const posted: Settlement[] = []
-  const replayed = journal.replay(async settlements => void posted.push(...settlements))
-  await expect(replayed).rejects.toThrow('the journal is damaged')
-  expect([posted, journal.isEmpty()]).toEqual([[first], false])
-  expect(readFileSync(path)).toEqual(damaged)
-  await journal.close()
-  rmSync(path)
+describe('one that was damaged while its process lives', () => {
+  /** Damages the first of three, and puts the journal into service again. */
+  async function damagedJournal(name: string, damage: (bytes: Buffer, first: number) => void) {
+    const path = join(fixture.directory, name)
+    const told: { fields: object; message: string | undefined }[] = []
+    const log = {
+      ...SILENT,
+      error: (fields: object, message?: string) => void told.push({ fields, message }),
+    }
+    const journal = openJournal(await openJournalFile(path), log)
+    const three = [settlement(1n), settlement(2n), settlement(3n)] as const
+    for (const one of three) await journal.append(one)
+    const damaged = readFileSync(path)
+    damage(damaged, encodeRecords([three[0]]).length)
+    writeFileSync(path, damaged)
+    const posted: Settlement[] = []
+    const replay = () => journal.replay(async settlements => void posted.push(...settlements))
+    return { path, told, journal, three, damaged, posted, replay }
+  }
+
+  const flip = (bytes: Buffer) => bytes.writeUInt8(bytes.readUInt8(20) ^ 4, 20)
+  const flipLength = (bytes: Buffer) => bytes.writeUInt8(bytes.readUInt8(3) ^ 4, 3)
+  const blank = (bytes: Buffer, first: number) => bytes.fill(0, 0, first)
+
+  test.each([
+    ['a wrong bit', flip],
+    ['a wrong length', flipLength],
+    ['zeros', blank],
+  ])(
+    'is posted but for the damaged record (%s), kept, told of once, and takes what comes later',
+    async (what, damage) => {
+      const { path, told, journal, three, damaged, posted, replay } = await damagedJournal(what, damage)
+      const [first, second, third] = three
+      await replay()
+      expect([posted, journal.isEmpty()]).toEqual([[second, third], true])
+      expect(readFileSync(`${path}.torn`)).toEqual(damaged)
+      const fields = { settlements: 2, torn_bytes: encodeRecords([first]).length, kept_as: `${path}.torn` }
+      expect(told).toEqual([{ fields, message: expect.stringContaining('charge lost') }])
+      const later = settlement(4n)
+      await journal.append(later)
+      await replay()
+      await replay()
+      expect([posted, journal.isEmpty()]).toEqual([[second, third, later], true])
+      expect(told).toHaveLength(1)
+      await journal.close()
+    },
+  )
+
+  test('is kept beside what was kept of it before', async () => {
+    const { path, told, journal, damaged, replay } = await damagedJournal('again', flip)
+    writeFileSync(`${path}.torn`, 'earlier')
+    await replay()
+    expect(readFileSync(`${path}.torn`, 'utf8')).toBe('earlier')
+    expect(readFileSync(`${path}.torn-2`)).toEqual(damaged)
+    expect(told).toMatchObject([{ fields: { kept_as: `${path}.torn-2` } }])
+    await journal.close()
+  })
+
+  test('stays as it is where no copy can be kept, and where it could not be posted', async () => {
+    const { path, told, journal, three, damaged, posted, replay } = await damagedJournal('no-copy', flip)
+    await expect(journal.replay(() => Promise.reject(new Error('away')))).rejects.toThrow('away')
+    expect(readFileSync(path)).toEqual(damaged)
+    expect(readdirSync(fixture.directory)).not.toContain('no-copy.torn')
+    const file = await openJournalFile(path)
+    const full = openJournal({ ...file, keep: () => Promise.reject(new Error('ENOSPC')) }, SILENT)
+    await full.append(three[0])
+    writeFileSync(path, damaged)
+    await expect(full.replay(async () => undefined)).rejects.toThrow('ENOSPC')
+    expect([readFileSync(path), full.isEmpty(), told]).toEqual([damaged, false, []])
+    await full.close()
+    await replay()
+    expect([posted, journal.isEmpty()]).toEqual([three.slice(1), true])
+    await journal.close()
+  })
 })
 
 test('whoever looks for room leaves the file as it was', async () => {
@@ -223,6 +293,7 @@ test('one thing is done to the file at a time, after what failed as well', async
     datasync: () => alone(() => file.datasync()),
     truncate: length => alone(() => file.truncate(length)),
     read: length => alone(() => file.read(length)),
+    keep: bytes => alone(() => file.keep(bytes)),
     close: () => alone(() => file.close()),
   }
   const journal = openJournal(slow, SILENT)
@@ -325,6 +396,24 @@ async function beatUntilWell(ledger: Ledger): Promise<void> {
   await ledger.beat()
 }
 
+/** The one in a directory that has something in it. */
+function journalIn(directory: string): string {
+  const found = readdirSync(directory)
+    .filter(name => name.endsWith('.journal') && !name.includes('-notes-'))
+    .map(name => join(directory, name))
+    .find(path => readFileSync(path).length > 0)
+  if (found === undefined) throw new Error('there is no journal')
+  return found
+}
+
+/** Damages the first record of a file; the result is what is in it then. */
+function flipBit(path: string) {
+  const bytes = readFileSync(path)
+  bytes.writeUInt8(bytes.readUInt8(20) ^ 4, 20)
+  writeFileSync(path, bytes)
+  return bytes
+}
+
 describe('without a database', () => {
   test('settlements go to disk and holds are refused; both heal when it is back', async () => {
     const payer = await fixture.payer(100n)
@@ -349,6 +438,46 @@ describe('without a database', () => {
     expect(ledger.state()).toMatchObject({ journal: 'empty', healthy: true })
   }, 60_000)
 
+  test('a journal that was damaged is posted but for one charge, for which the audit asks, and serves the next time', async () => {
+    const payer = await fixture.payer(100n)
+    const directory = join(fixture.directory, 'damaged-in-service')
+    const ledger = await fixture.open({ timings: IMPATIENT, journalDirectory: directory })
+    const requests = [holdOf(payer, 10n), holdOf(payer, 10n), holdOf(payer, 10n)] as const
+    const later = holdOf(payer, 10n)
+    const away = async (settled: readonly HoldRequest[], damage: (journal: string) => void) => {
+      const restore = await cutOff(fixture.database)
+      for (const request of settled)
+        expect(await ledger.settle(costOf(request, 5n))).toMatchObject({ outcome: 'journaled' })
+      damage(journalIn(directory))
+      await restore()
+      await beatUntilWell(ledger)
+    }
+    for (const request of [...requests, later]) await ledger.hold(request)
+    await away(requests, flipBit)
+    // What is set aside for the damaged one is given back after a minute, through the journal where the database is slow.
+    const { sql } = fixture.database
+    await sql`update hold set opened_at = now() - interval '2 minutes' where account_id = ${payer.accountId}`
+    await ledger.maintain()
+    await beatUntilWell(ledger)
+    const wallet = () => fixture.store.balance(payer.accountId)
+    expect(await wallet()).toMatchObject({ balanceNano: 90n, pendingNano: 10n })
+    expect(ledger.state()).toMatchObject({ journal: 'empty', healthy: true })
+
+    await away([later], () => undefined)
+    expect(await wallet()).toMatchObject({ balanceNano: 85n, pendingNano: 0n })
+    expect(ledger.state()).toMatchObject({ journal: 'empty', healthy: true })
+    expect(readdirSync(directory).filter(name => name.includes('.torn'))).toHaveLength(1)
+
+    await sql`insert into exchange (id, account_id, key_id, surface, streamed, usage_source, cost_nano, cost_pico, status,
+        end_state, started_at, total_ms, attempts)
+      select made.id::uuid, ${payer.accountId}, ${payer.keyId}, 'chat', false, 'reported', 5, 5000, 200, 'complete',
+        now() - interval '1 hour', 5, 1
+      from unnest(${requests.map(({ id }) => id)}::text[]) made(id)`
+    const made = await chargeLost(sql, '00000000-0000-0000-0000-000000000000')
+    expect(made).toEqual([{ id: requests[0].id, accountId: payer.accountId, chargedNano: 5n }])
+    await ledger.close()
+  }, 60_000)
+
   test('a process that ends leaves its journal to the next one, a torn last record included', async () => {
     const payer = await fixture.payer(100n)
     const first = await fixture.open({ timings: IMPATIENT })
@@ -359,11 +488,7 @@ describe('without a database', () => {
     await first.close()
     await restore()
 
-    const journals = readdirSync(fixture.directory).filter(name => name.endsWith('.journal'))
-    const left = journals
-      .map(name => join(fixture.directory, name))
-      .find(path => readFileSync(path).length > 0)
-    const path = left ?? ''
+    const path = journalIn(fixture.directory)
     // The crash came while the third was being written; it was in no answer.
     const whole = readFileSync(path)
     truncateSync(path, whole.length - 3)
@@ -374,6 +499,29 @@ describe('without a database', () => {
     appendFileSync(path, whole)
     await second.maintain()
     expect((await fixture.store.balance(payer.accountId))?.balanceNano).toBe(85n)
+  }, 60_000)
+
+  test('a process that ends leaves a damaged journal: the next posts what can be read, keeps the file, and says how to charge the rest', async () => {
+    const payer = await fixture.payer(100n)
+    const first = await fixture.open({ timings: IMPATIENT })
+    const requests = [holdOf(payer, 10n), holdOf(payer, 10n), holdOf(payer, 10n)]
+    for (const request of requests) await first.hold(request)
+    const restore = await cutOff(fixture.database)
+    for (const request of requests) await first.settle(costOf(request, 5n))
+    await first.close()
+    await restore()
+
+    const path = journalIn(fixture.directory)
+    const damaged = flipBit(path)
+    writeFileSync(`${path}.torn`, 'earlier')
+    const said: string[] = []
+    const log = createLog({ level: 'error', format: 'json' }, { write: line => void said.push(line) })
+    const second = await fixture.open({ log })
+    await second.maintain()
+    expect((await fixture.store.balance(payer.accountId))?.balanceNano).toBe(90n)
+    expect(readFileSync(`${path}.torn`, 'utf8')).toBe('earlier')
+    expect(readFileSync(`${path}.torn-2`)).toEqual(damaged)
+    expect(said).toEqual([expect.stringMatching(/\.torn-2.*charge lost/)])
   }, 60_000)
 
   test('of a dead neighbour is posted by a process that runs, and only then what else it left is taken in', async () => {
