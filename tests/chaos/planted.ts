@@ -136,8 +136,8 @@ export const PLANTED: readonly Planted[] = [
   {
     bug: 'the journal believes a record whose checksum is wrong',
     file: 'src/ledger/spill/journal.ts',
-    find: 'if (end > buffer.length || crc32c(text) !== buffer.readUInt32BE(at + 4)) break',
-    replace: 'if (end > buffer.length) break',
+    find: 'end <= buffer.length && crc32c(buffer, start, end) === buffer.readUInt32BE(at + 4)',
+    replace: 'end <= buffer.length',
     caughtBy: 'tests/ledger/spill/journal.test.ts',
   },
   {
