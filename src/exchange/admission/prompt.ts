@@ -53,8 +53,8 @@ export class Prompt {
   /** Set once an upstream could not read the reasoning of earlier turns: from then on it is left out. */
   withoutReasoning = false
 
-  /** What stood at addresses in it, by address. */
-  readonly media = new Map<string, Fetched>()
+  /** What stood at addresses in it, by address; undefined: nothing was fetched. */
+  media: Map<string, Fetched> | undefined
 
   get body(): RequestBody {
     return remembered(this.#body)
@@ -73,7 +73,7 @@ export class Prompt {
     this.#body = undefined
     this.#headers = undefined
     this.#generation = undefined
-    this.media.clear()
+    this.media = undefined
   }
 
   /** Whether the answer's first event says how long the prompt is, which upstreams of other formats say last. */

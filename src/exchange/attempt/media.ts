@@ -6,7 +6,7 @@ import type { Gateway } from '@/exchange/gateway.ts'
 import type { Interruption } from '@/exchange/interruption.ts'
 import { callerOf, type ExchangeRecord } from '@/exchange/record.ts'
 import { mediaTypeOfName } from '@/formats/media/media-type.ts'
-import { type FetchedByUrl, mediaToFetch } from '@/formats/media/media-urls.ts'
+import { type Fetched, type FetchedByUrl, mediaToFetch } from '@/formats/media/media-urls.ts'
 import { CODECS } from '@/formats/registry.ts'
 import type { MediaPart } from '@/generation/part.ts'
 import type { Model, Route } from '@/routing/model.ts'
@@ -43,7 +43,7 @@ export function mediaOf({
   const terms = { account: callerOf(record).accountId, bodyRoom }
   let bytesLeft = MAX_MEDIA_BYTES
 
-  async function fetchOne(url: string, part: MediaPart, onBytes: (bytes: number) => void): Promise<void> {
+  async function fetchOne(url: string, part: MediaPart, onBytes: (bytes: number) => void): Promise<Fetched> {
     const { kind, mediaType = mediaTypeOfName(url) } = part
     const fetching = new AbortController()
     const giveUp = (reason: GatewayError) => fetching.abort(reason)
@@ -53,7 +53,7 @@ export function mediaOf({
       () => interruption.unlisten(giveUp),
     )
     bytesLeft -= media.bytes.length
-    prompt.media.set(url, { mediaType: media.mediaType, base64: Buffer.from(media.bytes).toString('base64') })
+    return { mediaType: media.mediaType, base64: Buffer.from(media.bytes).toString('base64') }
   }
 
   return async route => {
@@ -62,15 +62,19 @@ export function mediaOf({
     if (wanted.size > MAX_MEDIA) {
       throw new GatewayError('invalid_request', `No more than ${MAX_MEDIA} media by address are fetched`)
     }
+    prompt.media ??= new Map()
+    const fetched = prompt.media
     const room = new GrowingRoom(terms)
     const leftBefore = bytesLeft
     const grow = (bytes: number) => room.growTo(BODIES * (leftBefore - bytesLeft + bytes))
     try {
       // One after the other, so that what is left for the next is known.
-      for (const [url, part] of wanted) if (!prompt.media.has(url)) await fetchOne(url, part, grow)
+      for (const [url, part] of wanted) {
+        if (!fetched.has(url)) fetched.set(url, await fetchOne(url, part, grow))
+      }
     } finally {
       room.giveBack()
     }
-    return new Map([...prompt.media].filter(([url]) => wanted.has(url)))
+    return new Map([...fetched].filter(([url]) => wanted.has(url)))
   }
 }
