@@ -406,6 +406,19 @@ function journalIn(directory: string): string {
   return found
 }
 
+/** A process that ended while the database was away, with three charges of 5 in its journal. */
+async function leaveJournal() {
+  const payer = await fixture.payer(100n)
+  const ledger = await fixture.open({ timings: IMPATIENT })
+  const requests = [holdOf(payer, 10n), holdOf(payer, 10n), holdOf(payer, 10n)]
+  for (const request of requests) await ledger.hold(request)
+  const restore = await cutOff(fixture.database)
+  for (const request of requests) await ledger.settle(costOf(request, 5n))
+  await ledger.close()
+  await restore()
+  return { payer, path: journalIn(fixture.directory) }
+}
+
 /** Damages the first record of a file; the result is what is in it then. */
 function flipBit(path: string) {
   const bytes = readFileSync(path)
@@ -479,16 +492,7 @@ describe('without a database', () => {
   }, 60_000)
 
   test('a process that ends leaves its journal to the next one, a torn last record included', async () => {
-    const payer = await fixture.payer(100n)
-    const first = await fixture.open({ timings: IMPATIENT })
-    const requests = [holdOf(payer, 10n), holdOf(payer, 10n), holdOf(payer, 10n)]
-    for (const request of requests) await first.hold(request)
-    const restore = await cutOff(fixture.database)
-    for (const request of requests) await first.settle(costOf(request, 5n))
-    await first.close()
-    await restore()
-
-    const path = journalIn(fixture.directory)
+    const { payer, path } = await leaveJournal()
     // The crash came while the third was being written; it was in no answer.
     const whole = readFileSync(path)
     truncateSync(path, whole.length - 3)
@@ -502,16 +506,7 @@ describe('without a database', () => {
   }, 60_000)
 
   test('a process that ends leaves a damaged journal: the next posts what can be read, keeps the file, and says how to charge the rest', async () => {
-    const payer = await fixture.payer(100n)
-    const first = await fixture.open({ timings: IMPATIENT })
-    const requests = [holdOf(payer, 10n), holdOf(payer, 10n), holdOf(payer, 10n)]
-    for (const request of requests) await first.hold(request)
-    const restore = await cutOff(fixture.database)
-    for (const request of requests) await first.settle(costOf(request, 5n))
-    await first.close()
-    await restore()
-
-    const path = journalIn(fixture.directory)
+    const { payer, path } = await leaveJournal()
     const damaged = flipBit(path)
     writeFileSync(`${path}.torn`, 'earlier')
     const said: string[] = []
