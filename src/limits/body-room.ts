@@ -17,7 +17,10 @@ const SPARE_SHARE = 1 / 4
 const COPIES = 2
 /** Of the room that others leave, what one account's bodies may take: senders that stall, or crawl, hold theirs for as long. */
 const HOLDER_SHARE = 3 / 4
-/** The same of small bodies: many come before any shows, and then they are expected and used, which is once more as much. */
+/**
+ * Of the room that others leave, what one account's small bodies may take: many come before any shows, and those that show
+ * count twice, as expected and as used.
+ */
 const SMALL_HOLDER_SHARE = 1 / 2
 /** Bodies of up to this size are small: what every caller sends. */
 const SMALL_BYTES = 1024 * 1024

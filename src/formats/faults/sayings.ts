@@ -39,7 +39,7 @@ const FOREIGN_REASONING: readonly RegExp[] = [
   /encrypted content\b.{0,200}\bcould not be (?:verified|decrypted)/is,
   // Anthropic
   /invalid\W{1,3}(?:signature|data)\W{1,3}in\W{1,3}(?:redacted_)?thinking\W{1,3}block/i,
-  // the same, where they came back in another order: a message of Chat has one place for all of them
+  // Anthropic, of thoughts that came back in another order: a message of Chat has one place for all of them
   /thinking\W{1,3}blocks in the latest assistant message cannot be modified/i,
   // Gemini
   /thought[ _]?signature\b.{0,40}\b(?:not valid|invalid|corrupted)/i,

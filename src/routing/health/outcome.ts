@@ -35,8 +35,8 @@ interface Signals {
 }
 
 /**
- * What an outcome says of its channel, of its key, and of its model with that key. A failing upstream counts against channel and key, so that a pool's one bad
- * key goes before its channel does; a limit or a refusal is the key's own.
+ * What an outcome says of its channel, of its key, and of its model with that key. A failing upstream counts against channel
+ * and key, so that a pool's one bad key goes before its channel does; a limit or a refusal is the key's own.
  */
 export function signalsOf(outcome: Outcome): Signals {
   switch (outcome.kind) {
