@@ -14,7 +14,7 @@ import { undertake } from '@/exchange/operations/operation.ts'
 import { relayOperation } from '@/exchange/operations/relay-operation.ts'
 import { errorResponse, limitsOf } from '@/exchange/relay/reply.ts'
 import { relayStream } from '@/exchange/relay/stream.ts'
-import { relayWhole } from '@/exchange/relay/whole.ts'
+import { askWhole, relayWhole } from '@/exchange/relay/whole.ts'
 import { answerReader } from '@/exchange/relay/whole-answer.ts'
 import type { Model } from '@/routing/model.ts'
 import type { Call, ConversationCall, OperationCall } from './call.ts'
@@ -56,9 +56,9 @@ export function runExchange(gateway: Gateway, call: ConversationCall): Promise<R
  * @throws GatewayError when there will be no answer; `onEnd` is not called then
  */
 function relay(conversation: Conversation, onEnd: () => void): Promise<Response> {
-  return conversation.prompt.stream
-    ? relayStream(conversation, onEnd)
-    : relayWhole(conversation, answerReader(conversation), onEnd)
+  if (conversation.prompt.stream) return relayStream(conversation, onEnd)
+  const reader = answerReader(conversation)
+  return relayWhole(conversation, one => askWhole(conversation, reader, one), onEnd)
 }
 
 /** One request that is no conversation and its reply, from the socket to the stored result. */

@@ -50,6 +50,11 @@ describe('operations through the official SDKs', () => {
       outputDimensionality: 4,
     })
     expect(await one.json()).toEqual({ embedding: { values: embeddings?.[0]?.values } })
+    const content = { parts: [{ text: 'a' }] }
+    const batch = (size: number) =>
+      post('/v1beta/models/echo:batchEmbedContents', { requests: Array(size).fill({ content }) })
+    expect((await batch(100)).status).toBe(200)
+    expect((await batch(101)).status).toBe(400)
   })
 
   test('images: whole, edited from a form, and streamed', async () => {

@@ -84,25 +84,57 @@ function writeForeign(call: EmbeddingCall, route: Route, estimate: number): Prep
   if (action === undefined) {
     const request = openai.decodeEmbeddingRequest(body.json)
     const encoding = openai.encodingOf(body.json)
-    const encoded = gemini.encodeEmbeddingRequest(request, geminiName(route.upstreamModel))
-    return {
-      call: upstreamCall(KINDS[encoded.action], route),
-      ...written(encoded.body, request),
-      read: bytes =>
-        reply(gemini.decodeEmbeddingAnswer(readJsonAnswer(bytes)), request, estimate, (answer, inputTokens) =>
-          openai.encodeEmbeddingAnswer(answer, { model, encoding, inputTokens }),
-        ),
-    }
+    const first = gemini.encodeEmbeddingRequest(request, geminiName(route.upstreamModel))
+    const encode = (answer: EmbeddingAnswer) =>
+      reply(answer, estimate, inputTokens =>
+        openai.encodeEmbeddingAnswer(answer, { model, encoding, inputTokens }),
+      )
+    return askGemini(first, { route, request, encode }, NO_ANSWER)
   }
   const request = gemini.decodeEmbeddingRequest(body.json, action)
   return {
     call: upstreamCall('embeddings', route),
     ...written(openai.encodeEmbeddingRequest(request, route.upstreamModel), request),
-    read: bytes =>
-      reply(openai.decodeEmbeddingAnswer(readJsonAnswer(bytes)), request, estimate, (answer, inputTokens) =>
+    read: bytes => {
+      const answer = complete(openai.decodeEmbeddingAnswer(readJsonAnswer(bytes)), request.inputs.length)
+      return reply(answer, estimate, inputTokens =>
         gemini.encodeEmbeddingAnswer(answer, { action, inputTokens }),
-      ),
+      )
+    },
   }
+}
+
+/** A request that is written for Gemini, and its answer for the caller. */
+interface GeminiCalls {
+  route: Route
+  request: EmbeddingRequest
+  encode(answer: EmbeddingAnswer): CallerAnswer
+}
+
+function askGemini(
+  { action, body, count, next }: gemini.EmbeddingCall,
+  calls: GeminiCalls,
+  before: EmbeddingAnswer,
+): PreparedWhole {
+  return {
+    call: upstreamCall(KINDS[action], calls.route),
+    ...written(body, calls.request),
+    read: bytes => {
+      const these = complete(gemini.decodeEmbeddingAnswer(readJsonAnswer(bytes)), count)
+      const answer = joined(before, these)
+      return next === undefined ? calls.encode(answer) : askGemini(next, calls, answer)
+    },
+  }
+}
+
+const NO_ANSWER: EmbeddingAnswer = { vectors: [], inputTokens: 0 }
+
+/** Where one of them does not say what it has used, that of all is estimated. */
+function joined(one: EmbeddingAnswer, other: EmbeddingAnswer): EmbeddingAnswer {
+  const vectors = [...one.vectors, ...other.vectors]
+  if (one.inputTokens === undefined || other.inputTokens === undefined)
+    return { vectors, inputTokens: undefined }
+  return { vectors, inputTokens: one.inputTokens + other.inputTokens }
 }
 
 const KINDS = { embedContent: 'embed-content', batchEmbedContents: 'batch-embed-contents' } as const
@@ -115,21 +147,22 @@ function written(body: JsonObject, { unread }: EmbeddingRequest) {
   return { body: Buffer.from(JSON.stringify(body)), headers: {}, losses: [...unread].sort() }
 }
 
-/** An answer written anew. Vectors that do not belong to the inputs one by one are no answer. */
+/** Vectors that do not belong to the inputs one by one are no answer. */
+function complete(answer: EmbeddingAnswer | undefined, inputs: number): EmbeddingAnswer {
+  if (answer?.vectors.length === inputs) return answer
+  throw new GatewayError('upstream_error', 'The upstream did not answer with one vector for each input', {
+    retry: 'next-channel',
+  })
+}
+
+/** An answer written anew. */
 function reply(
-  answer: EmbeddingAnswer | undefined,
-  { inputs }: EmbeddingRequest,
+  { inputTokens }: EmbeddingAnswer,
   estimate: number,
-  encode: (answer: EmbeddingAnswer, inputTokens: number) => JsonObject,
+  encode: (inputTokens: number) => JsonObject,
 ): CallerAnswer {
-  if (answer === undefined || answer.vectors.length !== inputs.length) {
-    throw new GatewayError('upstream_error', 'The upstream did not answer with one vector for each input', {
-      retry: 'next-channel',
-    })
-  }
-  const used = usedUp(answer.inputTokens, estimate)
-  const body = JSON.stringify(encode(answer, used.usage.inputUncached))
-  return { body, contentType: JSON_TYPE, used }
+  const used = usedUp(inputTokens, estimate)
+  return { body: JSON.stringify(encode(used.usage.inputUncached)), contentType: JSON_TYPE, used }
 }
 
 function usedUp(reported: number | undefined, estimate: number): UsedUp {

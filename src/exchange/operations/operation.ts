@@ -62,10 +62,11 @@ export interface PrepareContext {
 /** A request whose answer is read to its end. */
 export interface PreparedWhole extends Prepared {
   /**
-   * Reads what the upstream answered; `served` is where.
+   * Reads what the upstream answered; `served` is where. Of one that takes only so much in a call this gives the next
+   * call, to be made there as well, and the last one's gives the caller's answer.
    * @throws GatewayError for an error inside a 200, and for what is no answer at all
    */
-  read(bytes: Uint8Array, headers: Headers, served: Served): CallerAnswer
+  read(bytes: Uint8Array, headers: Headers, served: Served): CallerAnswer | PreparedWhole
 }
 
 /** A request whose answer flows. */

@@ -1,7 +1,7 @@
-import type { Admitted, Prepared, Servable } from '@/exchange/attempt/failover.ts'
+import type { Admitted, Prepared, Servable, Try } from '@/exchange/attempt/failover.ts'
 import { relayFlow } from '@/exchange/relay/flow.ts'
 import { isEventStream, streamHeaders } from '@/exchange/relay/reply.ts'
-import { relayWhole } from '@/exchange/relay/whole.ts'
+import { type AnswerReader, askWhole, type CallerAnswer, relayWhole } from '@/exchange/relay/whole.ts'
 import { bounded, refuseLosses } from '@/formats/lowering/caller-words.ts'
 import { CODECS } from '@/formats/registry.ts'
 import { SURFACE_FORMAT } from '@/generation/surface.ts'
@@ -9,6 +9,7 @@ import type {
   OperationOf,
   OperationPipeline,
   PreparedStream,
+  PreparedWhole,
   StreamedOperation,
   Undertaking,
 } from './operation.ts'
@@ -28,9 +29,19 @@ export function relayOperation(admitted: AdmittedOperation, onEnd: () => void): 
   if (operation.delivery !== 'whole') return relayStreamed(admitted, operation, onEnd)
   return relayWhole(
     { ...admitted, prepare: preparer(operation, admitted) },
-    { read: (bytes, headers, { preparation, candidate }) => preparation.read(bytes, headers, candidate) },
+    one => askToTheEnd(admitted, one),
     onEnd,
   )
+}
+
+/** One attempt, in as many calls as it takes, one after another: an exchange has one place at its channel. */
+async function askToTheEnd(admitted: Admitted, one: Try<PreparedWhole>): Promise<CallerAnswer> {
+  const answer = await askWhole(admitted, WHOLE, one)
+  return 'call' in answer ? askToTheEnd(admitted, { ...one, preparation: answer }) : answer
+}
+
+const WHOLE: AnswerReader<PreparedWhole, CallerAnswer | PreparedWhole> = {
+  read: (bytes, headers, { preparation, candidate }) => preparation.read(bytes, headers, candidate),
 }
 
 function relayStreamed(

@@ -20,12 +20,15 @@ import { withDigits } from '@/json/exact.ts'
 import { asArray, isJsonObject, type JsonObject, type JsonValue, parseJson } from '@/json/json.ts'
 import type { SseEvent } from '@/sse/event.ts'
 import { createSseParser } from '@/sse/parser.ts'
-import type { AnswerReader } from './whole.ts'
+import type { AnswerReader, CallerAnswer } from './whole.ts'
 
 const utf8 = new TextDecoder()
 
 /** Takes in the whole answer to a conversation. */
-export function answerReader({ prompt, reservation: { bill } }: Conversation): AnswerReader<Preparation> {
+export function answerReader({
+  prompt,
+  reservation: { bill },
+}: Conversation): AnswerReader<Preparation, CallerAnswer> {
   return {
     read: (bytes, _headers, { preparation }) => {
       freeSent(preparation, prompt)

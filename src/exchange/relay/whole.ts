@@ -1,6 +1,12 @@
 import type { AnswerListener } from '@/exchange/attempt/answer-body.ts'
 import { fetchWhole } from '@/exchange/attempt/attempt.ts'
-import { overCandidates, type Prepared, type Servable, type Try } from '@/exchange/attempt/failover.ts'
+import {
+  type Admitted,
+  overCandidates,
+  type Prepared,
+  type Servable,
+  type Try,
+} from '@/exchange/attempt/failover.ts'
 import { charge } from '@/exchange/billing/charge.ts'
 import type { UsedUp } from '@/exchange/billing/used-up.ts'
 import { withAnswerLosses } from '@/formats/lowering/caller-words.ts'
@@ -19,11 +25,32 @@ export interface CallerAnswer {
 }
 
 /** How one kind of answer in one piece differs from another: conversations, operations. */
-export interface AnswerReader<P extends Prepared> {
+export interface AnswerReader<P extends Prepared, Answer> {
   /** Takes in what an upstream answered, and throws what is wrong with it. */
-  read(bytes: Uint8Array, headers: Headers, one: Try<P>): CallerAnswer
+  read(bytes: Uint8Array, headers: Headers, one: Try<P>): Answer
   /** For answers that may say themselves where they end. */
   listen?(one: Try<P>): AnswerListener
+}
+
+/**
+ * Asks a candidate for an answer in one piece.
+ * @throws GatewayError that says whether another route could do better
+ */
+export function askWhole<P extends Prepared, Answer>(
+  admitted: Admitted,
+  reader: AnswerReader<P, Answer>,
+  one: Try<P>,
+): Promise<Answer> {
+  const { gateway, record } = admitted
+  return fetchWhole(
+    admitted,
+    one,
+    (bytes, headers) => {
+      record.firstByteMs = gateway.clock.elapsed() - record.begunAt
+      return reader.read(bytes, headers, one)
+    },
+    reader.listen?.(one),
+  )
 }
 
 /**
@@ -32,7 +59,7 @@ export interface AnswerReader<P extends Prepared> {
  */
 export async function relayWhole<P extends Prepared>(
   admitted: Servable<P>,
-  reader: AnswerReader<P>,
+  attempt: (one: Try<P>) => Promise<CallerAnswer>,
   onEnd: () => void,
 ): Promise<Response> {
   const { gateway, record, interruption, reservation } = admitted
@@ -40,17 +67,7 @@ export async function relayWhole<P extends Prepared>(
   const place = open.whole.add(interruption)
   let answer: CallerAnswer
   try {
-    answer = await overCandidates(admitted, one =>
-      fetchWhole(
-        admitted,
-        one,
-        (bytes, headers) => {
-          record.firstByteMs = clock.elapsed() - record.begunAt
-          return reader.read(bytes, headers, one)
-        },
-        reader.listen?.(one),
-      ),
-    )
+    answer = await overCandidates(admitted, attempt)
   } finally {
     open.whole.remove(place)
   }

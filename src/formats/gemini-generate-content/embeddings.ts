@@ -10,7 +10,7 @@ import { callerPath, camelKeys, unknownKeys } from './request/keys.ts'
  */
 export type EmbeddingAction = 'embedContent' | 'batchEmbedContents'
 
-/** The most requests in a batch. */
+/** The most requests in a batch: https://github.com/vercel/ai/pull/16760 */
 const MAX_BATCH = 100
 
 const KNOWN = new Set(['model', 'content', 'outputDimensionality', 'embedContentConfig'])
@@ -81,6 +81,16 @@ function decodeText(content: JsonObject | undefined, spell: (path: string) => st
   return texts.join('\n')
 }
 
+/** A call for the vectors of the first inputs of a request. */
+export interface EmbeddingCall {
+  action: EmbeddingAction
+  body: JsonObject
+  /** Of how many inputs. */
+  count: number
+  /** For those behind them; undefined where there are none. */
+  next: EmbeddingCall | undefined
+}
+
 /**
  * @param name the model's full name, `models/x`
  * @throws GatewayError `unsupported_parameter`
@@ -88,13 +98,7 @@ function decodeText(content: JsonObject | undefined, spell: (path: string) => st
 export function encodeEmbeddingRequest(
   { inputs, dimensions }: EmbeddingRequest,
   name: string,
-): { action: EmbeddingAction; body: JsonObject } {
-  if (inputs.length > MAX_BATCH) {
-    throw unsupported(
-      'input',
-      `holds ${inputs.length} texts; this model's upstream takes ${MAX_BATCH} in one call`,
-    )
-  }
+): EmbeddingCall {
   const requests = inputs.map((input, index) =>
     present({
       model: name,
@@ -104,8 +108,19 @@ export function encodeEmbeddingRequest(
   )
   const [only, ...more] = requests
   return only !== undefined && more.length === 0
-    ? { action: 'embedContent', body: only }
-    : { action: 'batchEmbedContents', body: { requests } }
+    ? { action: 'embedContent', body: only, count: 1, next: undefined }
+    : inBatches(requests)
+}
+
+function inBatches(requests: JsonObject[]): EmbeddingCall {
+  const first = requests.slice(0, MAX_BATCH)
+  const others = requests.slice(MAX_BATCH)
+  return {
+    action: 'batchEmbedContents',
+    body: { requests: first },
+    count: first.length,
+    next: others.length === 0 ? undefined : inBatches(others),
+  }
 }
 
 function encodeText(input: EmbeddingRequest['inputs'][number], param: string): string {

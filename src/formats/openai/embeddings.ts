@@ -24,6 +24,9 @@ import {
 /** How the caller wants its vectors. */
 type Encoding = 'float' | 'base64'
 
+/** The most inputs of a request at OpenAI, and so of one that is written for another vendor. */
+const MAX_INPUTS = 2048
+
 const KNOWN = new Set(['model', 'input', 'dimensions', 'encoding_format'])
 
 /** @throws GatewayError `invalid_request` */
@@ -100,6 +103,7 @@ function decodeInputs(input: JsonValue | undefined): EmbeddingInput[] {
     throw invalidRequest('input', 'expected a text, a list of texts, or tokens')
   }
   if (isTokens(input)) return [input]
+  if (input.length > MAX_INPUTS) throw invalidRequest('input', `expected at most ${MAX_INPUTS}`)
   return input.map((entry, index) => {
     if (typeof entry === 'string' || isTokens(entry)) return entry
     throw invalidRequest(`input[${index}]`, 'expected a text or a list of token numbers')

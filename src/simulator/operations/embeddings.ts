@@ -42,6 +42,14 @@ export function geminiEmbedding(request: JsonObject): JsonObject {
   return { values: vector(text, dimensionsOf(request, 'outputDimensionality')) }
 }
 
+/** The same for each of several. */
+export function geminiEmbeddings(requests: readonly JsonValue[]): JsonObject[] {
+  if (requests.length > 100) {
+    throw new Failure(400, '* BatchEmbedContentsRequest.requests: at most 100 requests can be in one batch')
+  }
+  return requests.map(request => geminiEmbedding(asObject(request) ?? {}))
+}
+
 function dimensionsOf(body: JsonObject, name: string): number {
   const dimensions = asNumber(body[name]) ?? DEFAULT_DIMENSIONS
   if (Number.isInteger(dimensions) && dimensions > 0 && dimensions <= MAX_DIMENSIONS) return dimensions

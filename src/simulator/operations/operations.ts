@@ -5,7 +5,7 @@ import { IMAGE_BASE64 } from '@/simulator/script/script.ts'
 import { readSteering } from '@/simulator/script/steering.ts'
 import { json, type OperationAnswer } from './answer.ts'
 import { speech, transcription } from './audio.ts'
-import { geminiEmbedding, openaiEmbeddings } from './embeddings.ts'
+import { geminiEmbedding, geminiEmbeddings, openaiEmbeddings } from './embeddings.ts'
 import type { OperationFields } from './fields.ts'
 import { type Film, largeFilm, smallFilm } from './film.ts'
 import { images } from './images.ts'
@@ -32,9 +32,7 @@ export function createOperations(): (context: OperationContext) => OperationAnsw
       case 'embed-content':
         return json({ embedding: geminiEmbedding(fields.body) })
       case 'batch-embed-contents':
-        return json({
-          embeddings: asArray(fields.body['requests']).map(entry => geminiEmbedding(asObject(entry) ?? {})),
-        })
+        return json({ embeddings: geminiEmbeddings(asArray(fields.body['requests'])) })
       case 'images':
         requireString(fields.body['prompt'], 'prompt')
         return images(fields.body, createdSeconds)

@@ -3,10 +3,11 @@ import { GoogleGenAI } from '@google/genai'
 import OpenAI from 'openai'
 import { fileGateway } from '#tests/support/gateway/file-gateway.ts'
 import { fileUpstream } from '#tests/support/upstreams/file-upstream.ts'
+import { type SeenRequest, until, untilAborted } from '#tests/support/upstreams/upstream.ts'
 
-/** What the upstreams of the models `scripted/*` answer. */
-let answer: object = {}
-const upstream = fileUpstream(() => Response.json(answer))
+/** What the upstreams of the models `scripted/*` answer; a function of what they are asked where that matters. */
+let answer: object | ((asked: SeenRequest) => Response | Promise<Response>) = {}
+const upstream = fileUpstream(asked => (typeof answer === 'function' ? answer(asked) : Response.json(answer)))
 
 const gateway = await fileGateway({ models: '' })
 await gateway.apply(`
@@ -17,6 +18,7 @@ models:
   - { id: "scripted/openai", channels: [{ channel: scripted-openai, model: "up" }], prices: { input: 0.13 } }
   - { id: "scripted/gemini", channels: [{ channel: scripted-gemini, model: "up" }], prices: { input: 0.15 } }
   - { id: "scripted/both", channels: [{ channel: scripted-gemini, model: "up" }, { channel: scripted-openai, model: "up" }], prices: { input: 1 } }
+  - { id: "scripted/gemini-first", channels: [{ channel: scripted-gemini, model: "up" }, { channel: scripted-openai, model: "up", priority: 1 }], prices: { input: 1 } }
   - { id: "scripted/output-only", channels: [{ channel: scripted-openai, model: "up" }], prices: { output: 1 } }
   - { id: "scripted/chat-only", surfaces: [chat], channels: [{ channel: scripted-openai, model: "up" }], prices: { input: 1 } }
 `)
@@ -184,7 +186,13 @@ describe('between the formats', () => {
   test.each([
     ['tokens', { input: [1, 2] }, 'unsupported_parameter', 'input'],
     ['lists of tokens', { input: ['a', [1, 2]] }, 'unsupported_parameter', 'input[1]'],
-    ['101 texts', { input: Array(101).fill('a') }, 'unsupported_parameter', 'input'],
+    [
+      'tokens behind what one call takes',
+      { input: [...Array(100).fill('a'), [1]] },
+      'unsupported_parameter',
+      'input[100]',
+    ],
+    ['2,049 texts', { input: Array(2049).fill('a') }, 'invalid_request', 'input'],
     ['no input', {}, 'invalid_request', 'input'],
     ['an empty input', { input: [] }, 'invalid_request', 'input'],
     ['tokens and texts in one', { input: [1, 'a'] }, 'invalid_request', 'input[0]'],
@@ -238,6 +246,109 @@ describe('between the formats', () => {
     const response = await post('/v1/embeddings', { model: 'scripted/gemini', input: ['a', 'b'] })
     expect(response.status).toBe(502)
     expect(await gateway.lastExchange()).toMatchObject({ cost_nano: null, end_state: 'upstream_error' })
+  })
+})
+
+describe('more texts than Gemini takes in one call', () => {
+  const input = Array.from({ length: 250 }, (_, index) => `${index}`)
+  const request = { model: 'scripted/gemini', input }
+  const textsIn = ({ body }: SeenRequest): string[] =>
+    JSON.parse(new TextDecoder().decode(body)).requests.map(
+      (one: { content: { parts: [{ text: string }] } }) => one.content.parts[0].text,
+    )
+  /** Each text is a number, and its vector that number. */
+  const vectorsOf = (texts: string[], promptTokenCount?: number) =>
+    Response.json({
+      embeddings: texts.map(text => ({ values: [Number(text)] })),
+      ...(promptTokenCount !== undefined && { usageMetadata: { promptTokenCount } }),
+    })
+  const moved = async () => ({
+    exchange: await gateway.lastExchange(),
+    holds: (await gateway.database.sql`select * from hold`).length,
+  })
+
+  test('take as many calls as there are hundreds of them, one after another, and are charged once', async () => {
+    let open = 0
+    answer = async asked => {
+      open += 1
+      expect(open).toBe(1)
+      await new Promise(resolve => setImmediate(resolve))
+      open -= 1
+      return vectorsOf(textsIn(asked), 1000)
+    }
+    const response = await post('/v1/embeddings', request)
+    const { data, usage } = await jsonOf(response)
+    expect(data).toEqual(
+      input.map((text, index) => ({ object: 'embedding', index, embedding: [Number(text)] })),
+    )
+    expect(usage).toEqual({ prompt_tokens: 3000, total_tokens: 3000 })
+    expect(upstream.seen.map(textsIn)).toEqual([input.slice(0, 100), input.slice(100, 200), input.slice(200)])
+    // 3,000 * 0.15 per million.
+    expect(response.headers.get('x-tollgate-cost')).toBe('0.000450000')
+    const entries = await gateway.database
+      .sql`select amount from entry where id = ${response.headers.get('x-request-id')}`
+    expect(entries.map(({ amount }) => amount)).toEqual([-450_000n])
+    expect(await moved()).toMatchObject({ exchange: { attempts: 1, usage_source: 'reported' }, holds: 0 })
+  })
+
+  test('are charged by an estimate of them all where one call tells no usage', async () => {
+    answer = asked => vectorsOf(textsIn(asked), Number(textsIn(asked)[0]) === 100 ? undefined : 1000)
+    await post('/v1/embeddings', { ...request, input: input.map(text => text.padStart(400, '0')) })
+    expect(await moved()).toMatchObject({ exchange: { input_uncached: 25_000n, usage_source: 'estimated' } })
+  })
+
+  test.each([
+    ['fails', () => new Response('{}', { status: 503 })],
+    ['has a vector too few', () => vectorsOf(input.slice(101, 200))],
+  ])('fail together where a later call %s, and nothing is charged', async (_, failing) => {
+    answer = asked => (textsIn(asked)[0] === '100' ? failing() : vectorsOf(textsIn(asked)))
+    const response = await post('/v1/embeddings', request)
+    expect(response.status).toBeGreaterThanOrEqual(502)
+    expect(upstream.seen).toHaveLength(2)
+    expect(await moved()).toMatchObject({
+      exchange: { cost_nano: null, end_state: 'upstream_error' },
+      holds: 0,
+    })
+  })
+
+  test('move to the next channel as a whole where a later call fails', async () => {
+    answer = asked => {
+      if (asked.path === '/v1/embeddings')
+        return Response.json({
+          data: input.map((_, index) => ({ index, embedding: [7] })),
+          usage: { prompt_tokens: 9 },
+        })
+      return textsIn(asked)[0] === '100'
+        ? new Response('{}', { status: 503 })
+        : vectorsOf(textsIn(asked), 1000)
+    }
+    const response = await post('/v1/embeddings', { model: 'scripted/gemini-first', input })
+    expect((await jsonOf(response)).data).toHaveLength(250)
+    expect(upstream.seen.map(({ path }) => path.replace(/.*:/, ''))).toEqual([
+      'batchEmbedContents',
+      'batchEmbedContents',
+      '/v1/embeddings',
+    ])
+    expect(await moved()).toMatchObject({ exchange: { attempts: 2, input_uncached: 9n }, holds: 0 })
+  })
+
+  test('are left in the middle of a later call when their caller leaves, and nothing is charged', async () => {
+    answer = asked =>
+      textsIn(asked)[0] === '100' ? new Promise<Response>(() => {}) : vectorsOf(textsIn(asked), 1000)
+    const abort = new AbortController()
+    const running = fetch(`${gateway.url}/v1/embeddings`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${gateway.key}`, 'content-type': 'application/json' },
+      body: JSON.stringify(request),
+      signal: abort.signal,
+    }).catch(() => undefined)
+    await until(() => upstream.seen.length === 2)
+    await untilAborted(upstream, abort)
+    await running
+    await until(async () => (await moved()).exchange?.['end_state'] === 'client_gone')
+    expect((await moved()).exchange).toMatchObject({ cost_nano: null })
+    await until(async () => (await moved()).holds === 0)
+    expect(upstream.seen).toHaveLength(2)
   })
 })
 
