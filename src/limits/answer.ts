@@ -88,3 +88,8 @@ export function refusal(
     degraded,
   }
 }
+
+/** Of two refusals of one request the one that it has to wait for. */
+export function longerOf<Refused extends LimitRefusal | undefined>(one: Refused, other: Refused): Refused {
+  return (other?.retryAfterMs ?? 0) > (one?.retryAfterMs ?? 0) ? other : one
+}

@@ -1,5 +1,5 @@
 import { SLOT_WAIT_US } from '@/limits/buckets/bucket.ts'
-import type { LimitRefusal } from './answer.ts'
+import { type LimitRefusal, longerOf } from './answer.ts'
 import type { Plan } from './plan.ts'
 
 interface Block {
@@ -29,17 +29,12 @@ export class BlockList {
   find(plan: Plan): LimitRefusal | undefined {
     if (this.#blocks.size === 0) return undefined
     const now = this.#nowUs()
+    let longest: LimitRefusal | undefined
     for (const { buckets, leases } of plan.slots) {
-      for (const { key, costUs } of buckets) {
-        const refusal = this.#refusalOf(key, costUs, now)
-        if (refusal !== undefined) return refusal
-      }
-      for (const { key } of leases) {
-        const refusal = this.#refusalOf(key, 0, now)
-        if (refusal !== undefined) return refusal
-      }
+      for (const { key, costUs } of buckets) longest = longerOf(longest, this.#refusalOf(key, costUs, now))
+      for (const { key } of leases) longest = longerOf(longest, this.#refusalOf(key, 0, now))
     }
-    return undefined
+    return longest
   }
 
   addBucket(key: string, costUs: number, retryAfterUs: number, refusal: LimitRefusal): void {

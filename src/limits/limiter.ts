@@ -13,6 +13,7 @@ import {
   type LimitRefusal,
   type LimitState,
   limitStates,
+  longerOf,
   refusal,
 } from './answer.ts'
 import { Arrears } from './arrears.ts'
@@ -156,8 +157,8 @@ export class Limiter {
   /** All or none over two slots: what the first gave is given back where the second refuses or fails. */
   async #takeFromRedis(shared: GuardedBuckets, plan: Plan): Promise<LimitAnswer> {
     const limits: LimitState[] = []
-    const taken: Taken[] = []
-    for (const slot of plan.slots) {
+    const taken: SlotAnswer[] = []
+    for (const [index, slot] of plan.slots.entries()) {
       let result: TakeResult
       try {
         result = await shared.buckets.take(slot)
@@ -170,7 +171,9 @@ export class Limiter {
         for (const one of taken) this.#mirror(one, true)
         const slots = taken.map(({ slot }) => slot)
         if (slots.length > 0) await this.#giveBack({ ...plan, slots }, corrections, !shared.isAway)
-        return this.#blocked(slot, result, refusal(slot, result, limits, false))
+        const others = await this.#look(shared, plan.slots.slice(index + 1))
+        for (const other of others) limits.push(...limitStates(other.slot, other.result, 1))
+        return this.#refuse({ slot, result }, others, limits)
       }
       taken.push({ slot, result })
     }
@@ -178,7 +181,7 @@ export class Limiter {
     return this.#grant(plan, 'redis', 1, limits)
   }
 
-  #takeAfterFailure(plan: Plan, taken: readonly Taken[], failed: Slot, error: unknown): LimitAnswer {
+  #takeAfterFailure(plan: Plan, taken: readonly SlotAnswer[], failed: Slot, error: unknown): LimitAnswer {
     for (const one of taken) {
       this.#mirror(one, true)
       this.#arrears.add(one.slot, corrections(one.slot))
@@ -232,14 +235,32 @@ export class Limiter {
    * Keeps this process at the level of Redis for the moment when it is lost: nobody gets a fresh burst then. Where it is
    * given back, at the level without what was taken.
    */
-  #mirror({ slot, result }: Taken, isGivenBack = false): void {
+  #mirror({ slot, result }: SlotAnswer, isGivenBack = false): void {
     for (const [index, { key, costUs }] of slot.buckets.entries()) {
       this.#local.mirror(key, (result.levelsUs[index] ?? 0) - (isGivenBack ? costUs : 0))
     }
   }
 
-  /** Remembers what refused. */
-  #blocked(slot: Slot, result: TakeResult, answer: LimitRefusal): LimitRefusal {
+  /** How slots stand of which nothing is taken, as far as Redis tells. */
+  async #look({ buckets }: GuardedBuckets, slots: readonly Slot[]): Promise<SlotAnswer[]> {
+    const looks = await Promise.allSettled(
+      slots.map(async slot => ({ slot, result: await buckets.look(slot) })),
+    )
+    return looks.flatMap(look => (look.status === 'fulfilled' ? [look.value] : []))
+  }
+
+  /** The refusal that makes it wait longest, of the slot that refused and of others that would have. */
+  #refuse(refused: SlotAnswer, others: readonly SlotAnswer[], limits: LimitState[]): LimitRefusal {
+    let longest = this.#blocked(refused, limits)
+    for (const other of others) {
+      if (!other.result.allowed) longest = longerOf(longest, this.#blocked(other, limits))
+    }
+    return longest
+  }
+
+  /** The refusal of a slot, and remembers it. */
+  #blocked({ slot, result }: SlotAnswer, limits: LimitState[]): LimitRefusal {
+    const answer = refusal(slot, result, limits, false)
     const index = result.refusedBy ?? 0
     const bucket = slot.buckets[index]
     const lease = slot.leases[index - slot.buckets.length]
@@ -301,7 +322,7 @@ export class Limiter {
 }
 
 /** What Redis answered of a slot. */
-interface Taken {
+interface SlotAnswer {
   readonly slot: Slot
   readonly result: TakeResult
 }

@@ -182,6 +182,34 @@ describe.each(modes)('limits counted %s', mode => {
     await limiter.close()
   })
 
+  test("of an account's limit and a model's the one that is longer to wait for is told, and again", async () => {
+    const limiter = await open()
+    const request = (model: string, tokens: number) =>
+      ask({
+        account: 1,
+        model,
+        tokens,
+        accountLimits: { requestsPerMinute: 60, tokensPerMinute: 600 },
+        modelLimits: { tokensPerMinute: 120 },
+      })
+    granted(await limiter.take(request('full', 120)))
+    for (const model of ['second', 'third', 'fourth']) granted(await limiter.take(request(model, 120)))
+    granted(await limiter.take(request('fifth', 60)))
+    const told = async (model: string, tokens: number) => {
+      const { bucket, retryAfterMs, limits } = refused(await limiter.take(request(model, tokens)))
+      return `${bucket?.scope}: ${retryAfterMs} ms, ${limits.length} limits`
+    }
+    // 80 more of the account's 600 are 20 too many; of the model's 120 all are taken.
+    const ofModel = 'model: 40000 ms, 3 limits'
+    expect([await told('full', 80), await told('full', 80)]).toEqual([ofModel, ofModel])
+    const ofAccount = 'account: 2000 ms, 3 limits'
+    expect([await told('free', 80), await told('free', 80)]).toEqual([ofAccount, ofAccount])
+    // What refused took nothing of either.
+    const { limits } = granted(await limiter.take(request('free', 60)))
+    expect(limits.map(({ remaining }) => remaining)).toEqual([54, 0, 60])
+    await limiter.close()
+  })
+
   test('slots are free again once a request ended, and a second end frees no more', async () => {
     const limiter = await open()
     const options = { keyLimits: { concurrentRequests: 2 } }

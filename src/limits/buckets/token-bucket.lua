@@ -113,10 +113,9 @@ end
 
 local operations = {}
 
--- id, number of buckets, key, cost and burst of each, key and limit of each lease set. Answers: allowed, index that
--- refused or 0, wait, levels, members. A refusal takes nothing at all.
-function operations.take(step)
-  local id, last = step[2], 3 + 3 * step[3]
+-- Of what a take asks for: the longest wait, the index of what makes it wait or 0, and whether the request has its place.
+local function judge(step)
+  local last = 3 + 3 * step[3]
   local wait, refused_by, repeated = 0, 0, false
   for at = 4, last, 3 do
     local overshoot = read(step[at]) + step[at + 1] - now - step[at + 2]
@@ -124,23 +123,42 @@ function operations.take(step)
   end
   for at = last + 1, #step, 2 do
     local full = is_full(step[at], step[at + 1])
-    if at == last + 1 and redis.call('ZSCORE', KEYS[step[at]], id) then repeated = true end
+    if at == last + 1 and redis.call('ZSCORE', KEYS[step[at]], step[2]) then repeated = true end
     if full and slot_wait > wait then wait, refused_by = slot_wait, step[3] + (at - last + 1) / 2 end
   end
+  return wait, refused_by, repeated
+end
+
+local function answer_take(step, allowed, refused_by, wait)
+  answer(allowed and 1 or 0)
+  answer(allowed and 0 or refused_by)
+  answer(allowed and 0 or wait)
+  local last = 3 + 3 * step[3]
+  for at = 4, last, 3 do answer(full_at[step[at]] - now) end
+  for at = last + 1, #step, 2 do answer(held[step[at]]) end
+end
+
+-- id, number of buckets, key, cost and burst of each, key and limit of each lease set. Answers: allowed, index that
+-- refused or 0, wait, levels, members. A refusal takes nothing at all.
+function operations.take(step)
+  local last = 3 + 3 * step[3]
+  local wait, refused_by, repeated = judge(step)
   local allowed = repeated or refused_by == 0
   if allowed then
-    for at = last + 1, #step, 2 do hold(step[at], lease_end, id) end
+    for at = last + 1, #step, 2 do hold(step[at], lease_end, step[2]) end
   end
   if allowed and not repeated then
     for at = 4, last, 3 do
       if step[at + 1] > 0 then move(step[at], step[at + 1]) end
     end
   end
-  answer(allowed and 1 or 0)
-  answer(allowed and 0 or refused_by)
-  answer(allowed and 0 or wait)
-  for at = 4, last, 3 do answer(full_at[step[at]] - now) end
-  for at = last + 1, #step, 2 do answer(held[step[at]]) end
+  answer_take(step, allowed, refused_by, wait)
+end
+
+-- As take, and takes nothing where it could.
+function operations.look(step)
+  local wait, refused_by = judge(step)
+  answer_take(step, refused_by == 0, refused_by, wait)
 end
 
 -- The end of a request. id, marker, number of buckets, key and delta of each, keys of lease sets. Buckets move once for each

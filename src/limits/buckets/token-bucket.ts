@@ -62,29 +62,13 @@ export class RedisBuckets implements BucketStore {
     ])
   }
 
-  take({ id, buckets, leases }: Take): Promise<TakeResult> {
-    const [first] = leases
-    return this.#submit({
-      key: first?.key ?? '',
-      width: 3 + buckets.length + leases.length,
-      write(place) {
-        const words: Word[] = ['take', id, buckets.length]
-        for (const { key, costUs, burstUs } of buckets) words.push(place(key), costUs, burstUs)
-        for (const { key, limit } of leases) words.push(place(key), Math.min(limit, UNLIMITED))
-        return words
-      },
-      read(integers) {
-        const [allowed, refusedBy = 0, retryAfterUs = 0] = integers
-        const heldAt = 3 + buckets.length
-        return {
-          allowed: allowed === 1,
-          refusedBy: allowed === 1 ? undefined : refusedBy - 1,
-          retryAfterUs,
-          levelsUs: integers.slice(3, heldAt),
-          held: integers.slice(heldAt),
-        }
-      },
-    })
+  take(take: Take): Promise<TakeResult> {
+    return this.#ask('take', take)
+  }
+
+  /** What a take would come to now. It takes nothing. */
+  look(take: Take): Promise<TakeResult> {
+    return this.#ask('look', take)
   }
 
   /**
@@ -117,6 +101,31 @@ export class RedisBuckets implements BucketStore {
       for (const { key, deltaUs } of buckets) words.push(place(key), deltaUs)
       for (const key of leaseKeys) words.push(place(key))
       return words
+    })
+  }
+
+  #ask(operation: 'take' | 'look', { id, buckets, leases }: Take): Promise<TakeResult> {
+    const [first] = leases
+    return this.#submit({
+      key: first?.key ?? '',
+      width: 3 + buckets.length + leases.length,
+      write(place) {
+        const words: Word[] = [operation, id, buckets.length]
+        for (const { key, costUs, burstUs } of buckets) words.push(place(key), costUs, burstUs)
+        for (const { key, limit } of leases) words.push(place(key), Math.min(limit, UNLIMITED))
+        return words
+      },
+      read(integers) {
+        const [allowed, refusedBy = 0, retryAfterUs = 0] = integers
+        const heldAt = 3 + buckets.length
+        return {
+          allowed: allowed === 1,
+          refusedBy: allowed === 1 ? undefined : refusedBy - 1,
+          retryAfterUs,
+          levelsUs: integers.slice(3, heldAt),
+          held: integers.slice(heldAt),
+        }
+      },
     })
   }
 
