@@ -89,6 +89,20 @@ describe('notes', () => {
     notes.close()
   })
 
+  test('of which a full disk took a part leave nothing behind that would count as later', async () => {
+    const paths = ['part-1', 'part-2'].map(name => join(directory, name))
+    const [first, second] = [newId(), newId()]
+    const script = new URL('./out-of-room.ts', import.meta.url).pathname
+    // A file that is as large as it may be is to whoever writes it what a full disk is. The unit is 512 bytes or 1024.
+    const limited = `trap '' XFSZ; ulimit -f 1; exec "$@"`
+    const child = Bun.spawn(['sh', '-c', limited, 'sh', process.execPath, script, ...paths, first, second], {
+      stdout: 'ignore',
+      stderr: 'pipe',
+    })
+    expect([await new Response(child.stderr).text(), await child.exited]).toEqual(['', 0])
+    expect(read(paths[0] ?? '')).toEqual([costOf({ id: second, accountId: 1, keyId: 2 }, 4n)])
+  })
+
   test("after the end are nobody else's bytes", async () => {
     const { notes } = openPair('closed')
     const last = settlement(1n)
