@@ -86,7 +86,7 @@ function orderReader(gateway: VideoGateway): OperationCall['read'] {
     const body = await readFormOrBody(request, terms, record)
     const model = readModel(fieldsOf(body))
     const origin = originOf(gateway, request)
-    return videoOperation({ store: gateway.videos, dialect: 'openai', model, origin, body })
+    return videoOperation({ gateway, dialect: 'openai', model, origin, body })
   }
 }
 
@@ -95,10 +95,7 @@ function remixReader(gateway: VideoGateway, id: string | undefined): OperationCa
     const source = await findVideo(gateway, callerOf(record).accountId, id)
     const body = await readRemix(request, terms, record)
     const origin = originOf(gateway, request)
-    return remixOperation(
-      { store: gateway.videos, dialect: 'openai', model: source.calledModel, origin, body },
-      source,
-    )
+    return remixOperation({ gateway, dialect: 'openai', model: source.calledModel, origin, body }, source)
   }
 }
 

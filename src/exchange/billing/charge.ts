@@ -60,7 +60,11 @@ export function reserve(
   if (!state.healthy) {
     throw new GatewayError('billing_unavailable', 'Billing is unavailable, try again in a moment')
   }
-  const early = !caller.onTrial && isPrompt(state) && credit.isAmple(caller.accountId, bill.expectedNano)
+  const early =
+    quote.mayBeginEarly &&
+    !caller.onTrial &&
+    isPrompt(state) &&
+    credit.isAmple(caller.accountId, bill.expectedNano)
   const granted = bill.reserve()
   if (!early) return granted.then(outputLimit => ({ bill, outputLimit, granted, isRefused: false }))
   const reservation: Reservation = { bill, outputLimit: undefined, granted, isRefused: false }

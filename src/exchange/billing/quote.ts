@@ -45,6 +45,11 @@ export interface Quote {
   isAllowanceStated: boolean
   /** Output that the first hold pays for. */
   firstOutput: number
+  /**
+   * Whether an upstream may be called before the hold is durable. Where the hold is refused then, most work ends with the
+   * call; a film is made all the same.
+   */
+  mayBeginEarly: boolean
   /** The cost in nano of the prompt and so much output, at most. */
   bound(outputTokens: number): bigint
   /**
@@ -93,6 +98,7 @@ export function quote(prompt: Prompt, model: Model, caller: Caller): Quote {
     allowance: Math.min(maxOutput, statedOutput ?? FIRST_SLICE),
     isAllowanceStated: statedOutput !== undefined,
     firstOutput: isWhole ? maxOutput : Math.min(maxOutput, FIRST_SLICE),
+    mayBeginEarly: true,
     bound: outputTokens =>
       roundUp(dearest(cases.map(each => boundOf({ ...each.ceiling, outputTokens }, each.rates)))),
     affordable: availableNano =>
@@ -173,6 +179,7 @@ export function quoteOperation({ work, ceiling: most }: OperationPrice, model: M
     allowance: Math.min(ceiling.outputTokens, FIRST_SLICE),
     isAllowanceStated: false,
     firstOutput: ceiling.outputTokens,
+    mayBeginEarly: work !== 'video',
     bound: () => roundUp(boundOf(ceiling, rates)),
     affordable: () => undefined,
     statable: outputTokens => outputTokens,

@@ -116,7 +116,7 @@ const FIRST_LOOK_SECONDS = 3
 type Row = typeof videoJob.$inferSelect
 
 /** The only SQL of videos. Time is the database's. */
-export type VideoStore = ReturnType<typeof videoStore>
+type VideoStore = ReturnType<typeof videoStore>
 
 /** The videos of all accounts. What belongs to their owners alone is sealed with `box`. */
 export function videoStore({ orm }: Pick<Database, 'orm'>, box: SecretBox) {

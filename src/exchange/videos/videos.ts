@@ -23,7 +23,8 @@ import { asString, type JsonObject } from '@/json/json.ts'
 import { channelsOf } from '@/routing/catalog/catalog.ts'
 import type { Catalog, Route } from '@/routing/model.ts'
 import type { Channel, ChannelKey } from '@/upstream/channel.ts'
-import type { VideoJob, VideoStore } from './store.ts'
+import { type KeepDependencies, keepJob } from './keep.ts'
+import type { VideoJob } from './store.ts'
 import { type VideoDialect, viewOf } from './view.ts'
 
 /** A picture that a film begins with, where it has to be sent inside a JSON body. */
@@ -31,7 +32,7 @@ const MAX_IMAGE_BYTES = 20 * 1024 * 1024
 
 /** An order as its surface read it. */
 interface VideoOrder {
-  store: VideoStore
+  gateway: KeepDependencies
   dialect: VideoDialect
   /** As the caller named it. */
   model: string
@@ -193,7 +194,7 @@ async function imageIn(form: Form): Promise<VideoImage | undefined> {
 
 /** Takes in what a maker answered to an order: a job of ours comes of it, whose id the caller gets. */
 function reader(
-  { store, dialect, model, origin }: VideoOrder,
+  { gateway, dialect, model, origin }: VideoOrder,
   terms: VideoTerms,
   context: PrepareContext,
   remixOf: string | undefined,
@@ -207,7 +208,12 @@ function reader(
       orderedSeconds: terms.seconds * terms.samples,
     }
     const body = JSON.stringify(viewOf(job, dialect, origin))
-    return { body, contentType: JSON_TYPE, used: undefined, entrust: heldNano => store.add(job, heldNano) }
+    return {
+      body,
+      contentType: JSON_TYPE,
+      used: undefined,
+      entrust: heldNano => keepJob(gateway, job, heldNano),
+    }
   }
 }
 

@@ -110,7 +110,7 @@ function readAction(
       return { operation: body => predictionOperation(body, model) }
     case 'predictLongRunning': {
       const order = {
-        store: gateway.videos,
+        gateway,
         dialect: 'gemini',
         model,
         origin: originOf(gateway, request),

@@ -77,6 +77,7 @@ function newBill(
       bound: tokens => BigInt(tokens),
       affordable: nano => Number(nano),
       statable: tokens => tokens,
+      mayBeginEarly: true,
       ...wanted,
     },
     exchange: { id: 'x', accountId: 1, keyId: 1 },

@@ -335,6 +335,59 @@ describe('money', () => {
     expect(await audited()).toBe(true)
   })
 
+  test('is set aside for a film whose maker took the order while the database went away, and its caller gets it', async () => {
+    const before = await balance()
+    const { videos } = gateway.server.gateway
+    const { add } = videos
+    let tries = 0
+    videos.add = (...job) => {
+      tries += 1
+      return tries < 3 ? Promise.reject(Object.assign(new Error('away'), { code: '57P01' })) : add(...job)
+    }
+    const { id } = await order('sora')
+    videos.add = add
+    expect(tries).toBe(3)
+    await gateway.server.flush()
+    expect((await balance()).pending).toBe(before.pending + 410_000_000n)
+    maker.state = 'completed'
+    expect((await show(id)).status).toBe('completed')
+    expect(await balance()).toEqual({ ...before, balance: before.balance - 410_000_000n })
+    expect(await audited()).toBe(true)
+  })
+
+  test('is set aside before its maker hears of it, also where there is plenty: it would make it all the same', async () => {
+    // It is known then what the account has.
+    await order('sora')
+    maker.seen.length = 0
+    const server = gateway.server.gateway
+    const { ledger } = server
+    let answered = false
+    const durable = Promise.withResolvers<void>()
+    server.ledger = {
+      ...ledger,
+      async hold(request) {
+        const result = await ledger.hold(request)
+        await durable.promise
+        answered = true
+        return result
+      },
+    }
+    const { answer } = maker
+    maker.answer = (request, signal) => {
+      expect(answered).toBe(true)
+      return answer(request, signal)
+    }
+    const { pending } = await balance()
+    const ordered = order('sora')
+    await until(async () => (await balance()).pending > pending)
+    await (await fetch(`${gateway.opsUrl}/metrics`)).text()
+    durable.resolve()
+    await ordered
+    maker.answer = answer
+    server.ledger = ledger
+    expect(maker.seen).toHaveLength(1)
+  })
+
   test('is told within a minute by the result of an order that was stored after its film was charged', async () => {
     const { id } = await order('sora')
     await gateway.server.flush()
