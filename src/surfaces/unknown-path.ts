@@ -18,6 +18,11 @@ const HINTS: readonly [path: RegExp, hint: string][] = [
     /^\/v1(?:beta|alpha)?\/v1(?:beta|alpha)?\//,
     'the version is in the path twice: the base address of this client ends without it',
   ],
+  [
+    /^\/v1\/(?:chat\/completions|responses|messages)\/(?:v1\/)?(?:chat\/completions|responses|messages|models)/,
+    'two calls are in the path: the base address of this client ends in front of the first',
+  ],
+  [/\/\//, 'two slashes stand side by side in the path: the base address of this client ends without one'],
 ]
 
 /**

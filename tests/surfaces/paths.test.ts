@@ -205,6 +205,20 @@ describe('the message of an unknown path', () => {
     async path => expect(await messageAt('POST', path)).toContain('; the version is in the path twice'),
   )
 
+  test.each(['/v1/chat/completions/chat/completions', '/v1/messages/v1/messages', '/v1/responses/models'])(
+    'says at %s that a whole call is the base address',
+    async path => expect(await messageAt('POST', path)).toContain('; two calls are in the path: the base'),
+  )
+
+  test.each(['//v1/chat/completions', '/v1//messages', '//v1beta/models/demo:generateContent'])(
+    'says at %s that the base address ends in a slash',
+    async path => {
+      const told = await rawCall(`POST ${path} HTTP/1.1`, ['host: localhost', 'content-length: 0'])
+      expect(told.status).toBe(404)
+      expect(told.text).toContain('; two slashes stand side by side')
+    },
+  )
+
   test('stays short whatever the path is', async () => {
     expect((await messageAt('POST', `/v1/${'x'.repeat(5000)}`)).length).toBeLessThan(250)
   })
