@@ -1,4 +1,4 @@
-import { and, asc, desc, eq, inArray, lt, or, type SQL, sql } from 'drizzle-orm'
+import { and, asc, desc, eq, lt, or, type SQL, sql } from 'drizzle-orm'
 import type { PgUpdateSetSource } from 'drizzle-orm/pg-core'
 import type { Rows, Transaction } from '@/db/connect.ts'
 import { patternOf } from '@/db/like.ts'
@@ -111,6 +111,15 @@ export function keyStore(database: { orm: Rows }) {
         .limit(limit)
       return rows.map(toApiKey)
     },
+    /** Of these keys the ones that are neither revoked nor hidden, in order of id. */
+    async findKeysInForce(ids: readonly number[]): Promise<ApiKey[]> {
+      const rows = await orm
+        .select()
+        .from(apiKey)
+        .where(and(isOneOf(ids), eq(apiKey.status, 'active'), eq(apiKey.hidden, false)))
+        .orderBy(asc(apiKey.id))
+      return rows.map(toApiKey)
+    },
     /** Undefined: there is none, or it is hidden. */
     async findKeyById(id: number): Promise<ApiKey | undefined> {
       const [row] = await selectShown(id)
@@ -123,11 +132,10 @@ export function keyStore(database: { orm: Rows }) {
     },
     /** Of those that there are, hidden ones included. */
     async findKeyNames(ids: readonly number[]): Promise<{ id: number; name: string; lookup: string }[]> {
-      if (ids.length === 0) return []
       return orm
         .select({ id: apiKey.id, name: apiKey.name, lookup: apiKey.lookup })
         .from(apiKey)
-        .where(inArray(apiKey.id, [...ids]))
+        .where(isOneOf(ids))
     },
     renameKey: (id: number, name: string) => changeKey(id, { name }),
     /** For good; revoking twice is no error. */
@@ -148,13 +156,14 @@ export function keyStore(database: { orm: Rows }) {
     /** Notes that the keys were used just now. */
     async touchKeys(ids: readonly number[]): Promise<void> {
       if (ids.length === 0) return
-      // One parameter: a statement can have 65,535, and more keys than that may be used in a minute.
-      await orm
-        .update(apiKey)
-        .set({ lastUsedAt: sql`now()` })
-        .where(sql`${apiKey.id} = any (${`{${ids.join(',')}}`}::text::bigint[])`)
+      await orm.update(apiKey).set({ lastUsedAt: sql`now()` }).where(isOneOf(ids))
     },
   }
+}
+
+/** One parameter: a statement can have 65,535, and more keys than that may be used in a minute. */
+function isOneOf(ids: readonly number[]): SQL {
+  return sql`${apiKey.id} = any (${`{${ids.join(',')}}`}::text::bigint[])`
 }
 
 /** A key's name, in capitals or not, or its beginning as lists show it. */

@@ -1,28 +1,33 @@
-import type { ApiKey, LimitChanges } from '@/accounts/account.ts'
+import type { Account, ApiKey, LimitChanges } from '@/accounts/account.ts'
 import { formatMoney } from '@/pricing/money.ts'
 import type { Key } from '../api/contract/keys.ts'
-import { keyLabel, keyPrefix } from '../key-labels.ts'
+import { keyPrefix } from '../key-labels.ts'
 import { revisionOf } from '../revision.ts'
 
-/** A key as the console shows it. `spentNano`: of the cap's running period. `now` in ms. */
-export function keyRow(
-  key: ApiKey,
-  spentNano: bigint | undefined,
-  now: number,
-  label: string = keyLabel(key),
-): Key {
+/** What a key's row says beside what is stored of the key. */
+interface Surroundings {
+  account: Pick<Account, 'status'>
+  label: string
+  /** Of the cap's running period. */
+  spentNano: bigint
+  /** In ms. */
+  now: number
+}
+
+/** A key as the console shows it. */
+export function keyRow(key: ApiKey, { account, label, spentNano, now }: Surroundings): Key {
   return {
     id: key.id,
     account_id: key.accountId,
     name: key.name,
     prefix: keyPrefix(key),
     label,
-    status: statusOf(key, now),
+    status: statusOf(key, account, now),
     models: key.models === undefined ? null : [...key.models],
     expires_at: key.expiresAt?.toISOString() ?? null,
     allow_ips: key.allowIps === undefined ? null : [...key.allowIps],
     cap: key.cap === undefined ? null : { amount: formatMoney(key.cap.amountNano), period: key.cap.period },
-    spent: key.cap === undefined ? null : formatMoney(spentNano ?? 0n),
+    spent: key.cap === undefined ? null : formatMoney(spentNano),
     limits: limitsRow(key.limits),
     created_at: key.createdAt.toISOString(),
     last_used_at: key.lastUsedAt?.toISOString() ?? null,
@@ -58,7 +63,12 @@ export function limitChangesOf(limits: {
   }
 }
 
-function statusOf({ revokedAt, expiresAt }: ApiKey, now: number): Key['status'] {
+function statusOf(
+  { revokedAt, expiresAt }: ApiKey,
+  account: Surroundings['account'],
+  now: number,
+): Key['status'] {
   if (revokedAt !== undefined) return 'revoked'
-  return expiresAt !== undefined && expiresAt.getTime() <= now ? 'expired' : 'active'
+  if (expiresAt !== undefined && expiresAt.getTime() <= now) return 'expired'
+  return account.status === 'active' ? 'active' : 'suspended'
 }

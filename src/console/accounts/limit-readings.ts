@@ -1,4 +1,5 @@
-import type { Account, ApiKey } from '@/accounts/account.ts'
+import type { Account } from '@/accounts/account.ts'
+import { keyStore } from '@/accounts/key-store.ts'
 import type { LimitValues } from '@/config/entries.ts'
 import type { Database } from '@/db/connect.ts'
 import type { Defaults } from '@/routing/catalog/defaults.ts'
@@ -18,28 +19,40 @@ const KINDS = [
   ['concurrent', 'concurrentRequests'],
 ] as const satisfies readonly (readonly [LimitReading['kind'], keyof LimitValues])[]
 
+/** Keys whose limits are shown: those nearest to one. */
+const KEYS_SHOWN = 20
+
 /**
- * How near an account and its keys are to their limits: what requests that began in the last minute used, and what
- * runs now. What the limiter counts beside that (estimates of running requests) is gone as soon as they end.
+ * How near an account and its keys in use are to their limits: what requests that began in the last minute used, and
+ * what runs now. What the limiter counts beside that (estimates of running requests) is gone as soon as they end.
  */
 export async function readLimits(
   database: Database,
   defaults: Defaults,
   account: Account,
-  keys: readonly ApiKey[],
   now: Date,
 ): Promise<LimitReading[]> {
   const used = await usedByKey(database, account.id, now)
+  const keys = await keyStore(database).findKeysInForce([...used.keys()])
   const labels = keyLabels(keys)
   const all = [...used.values()].reduce(add, NOTHING)
   const ofAccount = { scope: 'account', key_id: null, key_name: null } as const
+  const ofKeys = keys.map(key => {
+    const whose = { scope: 'key', key_id: key.id, key_name: labels.get(key.id) ?? null } as const
+    return readingsOf(whose, key.limits, defaults.limits.key, used.get(key.id) ?? NOTHING)
+  })
   return [
     ...readingsOf(ofAccount, account.limits, defaults.limits.account, all),
-    ...keys.flatMap(key => {
-      const whose = { scope: 'key', key_id: key.id, key_name: labels.get(key.id) ?? null } as const
-      return readingsOf(whose, key.limits, defaults.limits.key, used.get(key.id) ?? NOTHING)
-    }),
+    ...ofKeys
+      .toSorted((one, other) => nearness(other) - nearness(one))
+      .slice(0, KEYS_SHOWN)
+      .flat(),
   ]
+}
+
+/** How much is used of the limit that is the nearest. */
+function nearness(readings: readonly LimitReading[]): number {
+  return Math.max(0, ...readings.map(({ used, limit }) => used / limit))
 }
 
 const NOTHING: Used = { requests: 0, tokens: 0, concurrent: 0 }

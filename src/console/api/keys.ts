@@ -8,7 +8,7 @@ import { keyRevision, keyRow, limitChangesOf } from '../accounts/key-rows.ts'
 import { reachedModels } from '../accounts/reach.ts'
 import type { Console } from '../deployment.ts'
 import { invalid, notFound } from '../failure.ts'
-import { keyLabels } from '../key-labels.ts'
+import { keyLabel, keyLabels } from '../key-labels.ts'
 import { readExpiry } from '../moments.ts'
 import { cursorId, cursorOf, type Page, readPage } from '../paging.ts'
 import { refuseOverwriting } from '../revision.ts'
@@ -69,22 +69,36 @@ export async function keyPage(
   }
   const read = (limit: number) => keyStore(console.database).searchKeys({ ...part, limit })
   const { rows, next } = await readPage(query, read, cursorOf)
-  return { items: await shownKeys(console, rows), next }
+  return { items: await shownKeys(console, accountId, rows), next }
 }
 
-async function shownKeys({ database, clock }: Console, keys: readonly ApiKey[]): Promise<Key[]> {
-  const spending = await keySpending(
-    database.sql,
-    keys.map(({ id }) => id),
-  )
-  const labels = keyLabels(keys)
-  return keys.map(key => keyRow(key, spending.get(key.id), clock.now(), labels.get(key.id)))
-}
-
-/** A key as the API shows it, with what it has spent in its running period. */
+/** A key as the API shows it. */
 export async function shown(console: Console, key: ApiKey): Promise<Key> {
-  const spending = await keySpending(console.database.sql, [key.id])
-  return keyRow(key, spending.get(key.id), console.clock.now())
+  const [row] = await shownKeys(console, key.accountId, [key])
+  if (row === undefined) throw new Error('a key has no row')
+  return row
+}
+
+/** Keys of an account as the API shows them beside one another. */
+async function shownKeys(
+  { database, clock }: Console,
+  accountId: number,
+  keys: readonly ApiKey[],
+): Promise<Key[]> {
+  const ids = keys.map(({ id }) => id)
+  const [account, spending] = await Promise.all([
+    accountStore(database).findAccount(accountId),
+    keySpending(database.sql, ids),
+  ])
+  const labels = keyLabels(keys)
+  return keys.map(key =>
+    keyRow(key, {
+      account,
+      label: labels.get(key.id) ?? keyLabel(key),
+      spentNano: spending.get(key.id) ?? 0n,
+      now: clock.now(),
+    }),
+  )
 }
 
 async function readNewKey(console: Console, accountId: number, body: NewKeyBody): Promise<NewKey> {

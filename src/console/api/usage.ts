@@ -14,9 +14,6 @@ import type { SignedIn } from '../sign-in/sessions.ts'
 import { type Usage, usageRoutes } from './contract/usage.ts'
 import { controller, type Listener } from './controller.ts'
 
-/** Keys whose limits are shown on the overview: the newest that work. */
-const KEYS_SHOWN = 20
-
 /** An account holder's balance, spending and limits. */
 export function usageApi(console: Console, listener: Listener) {
   const { database, clock, catalog } = console
@@ -26,9 +23,8 @@ export function usageApi(console: Console, listener: Listener) {
     'GET /api/overview': async ({ signedIn, query }) => {
       const now = clock.now()
       const { accountId } = signedIn.user
-      const [account, keys, spending, expiring] = await Promise.all([
+      const [account, spending, expiring] = await Promise.all([
         accounts.findAccount(accountId),
-        keyStore(database).searchKeys({ accountId, before: undefined, limit: KEYS_SHOWN, status: 'active' }),
         readSpending(console, accountId, inZone(now, zoneOf(query.zone))),
         ledgerStore(database).expiringCredit(accountId),
       ])
@@ -43,7 +39,7 @@ export function usageApi(console: Console, listener: Listener) {
         ),
         spent_today: formatMoney(spending.today),
         spent_30_days: formatMoney(spending.month),
-        limits: await readLimits(database, catalog.defaults(), account, keys, new Date(now)),
+        limits: await readLimits(database, catalog.defaults(), account, new Date(now)),
       }
     },
     'GET /api/usage': call => usageOf(console, call, call.signedIn.user.accountId),

@@ -149,6 +149,25 @@ describe('a key', () => {
   })
 })
 
+test('keys of a suspended account are said to be that, to its holder and to administrators, until it is resumed', async () => {
+  const held = await site.signUp('held@example.com')
+  const reader = await site.signUp('reader-of-held@example.com', 'admin')
+  const params = { id: held.accountId }
+  await site.call(held, 'POST /api/keys', { body: { name: 'works' } })
+  const gone = await site.call(held, 'POST /api/keys', { body: { name: 'gone' } })
+  await site.call(held, 'POST /api/keys/:id/revoke', { params: { id: gone.key.id } })
+  const statuses = async () => {
+    const own = await site.call(held, 'GET /api/keys', { query: {} })
+    const seen = await site.call(reader, 'GET /api/admin/accounts/:id/keys', { params, query: {} })
+    return [own, seen].map(({ items }) => items.map(({ status }) => status))
+  }
+  const body = { reason: 'a leak' }
+  await site.call(reader, 'POST /api/admin/accounts/:id/suspend', { params, body })
+  expect(await statuses()).toEqual(Array(2).fill(['revoked', 'suspended']))
+  await site.call(reader, 'POST /api/admin/accounts/:id/resume', { params, body })
+  expect(await statuses()).toEqual(Array(2).fill(['revoked', 'active']))
+})
+
 test('keys of one name are told apart by how they begin, and one without a name is called by that alone', async () => {
   const twice = await site.signUp('twice@example.com')
   const make = (name: string) => site.call(twice, 'POST /api/keys', { body: { name } })
@@ -176,6 +195,22 @@ describe('the overview', () => {
     expect(overview.limits.find(({ scope, kind }) => scope === 'account' && kind === 'requests')?.used).toBe(
       1,
     )
+  })
+
+  test('tells the limits of every key in use, however many newer ones there are, the nearest to one first', async () => {
+    const many = await site.signUp('many-keys@example.com')
+    const make = (name: string, requests: number) =>
+      site.call(many, 'POST /api/keys', { body: { name, limits: { requests_per_minute: requests } } })
+    const used = [await make('far', 100), await make('near', 4)]
+    for (let count = 0; count < 21; count += 1) await make(`newer ${count}`, 1)
+    for (const { secret } of used) await ask(secret)
+    await gateway.server.flush()
+    const { limits } = await site.call(many, 'GET /api/overview', { query: {} })
+    const ofKeys = limits.filter(({ scope, kind }) => scope === 'key' && kind === 'requests')
+    expect(ofKeys.map(({ key_name, used, limit }) => [key_name, used, limit])).toEqual([
+      ['near', 1, 4],
+      ['far', 1, 100],
+    ])
   })
 
   test('usage by model and by key sums to what was spent, also as CSV', async () => {

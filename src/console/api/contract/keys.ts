@@ -28,7 +28,8 @@ export const key = closed({
   prefix: Type.String(),
   /** What people call it: its name, or its prefix where it has none; in a list with both where others have that name. */
   label: Type.String(),
-  status: oneOf(['active', 'expired', 'revoked']),
+  /** `suspended`: its account is. */
+  status: oneOf(['active', 'suspended', 'expired', 'revoked']),
   /** Null: all that the account reaches. */
   models: nullable(Type.Array(Type.String())),
   expires_at: nullable(moment),

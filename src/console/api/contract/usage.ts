@@ -34,6 +34,7 @@ const overview = closed({
   spent_today: money,
   /** The same, and the 29 days before. */
   spent_30_days: money,
+  /** The account's, then those of the keys in use, the nearest to a limit first. */
   limits: Type.Array(limitReading),
 })
 export type Overview = Static<typeof overview>

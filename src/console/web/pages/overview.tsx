@@ -88,11 +88,14 @@ function Limits({ readings }: { readings: readonly LimitReading[] }) {
     <section class="card" aria-labelledby="limits-title">
       <div class="card-head">
         <h2 id="limits-title">Limits</h2>
-        <p>Beyond a limit, requests are refused with 429 and told when to come back.</p>
+        <p>
+          Your account's, and of the keys used in the last minute the 20 nearest to a limit. Beyond a limit,
+          requests are refused with 429 and told when to come back.
+        </p>
       </div>
       {readings.length === 0 ? (
         <Empty title="Nothing limits you">
-          Neither your account nor any of the 20 keys that were made last has a limit.
+          Your account has no limit, and no key that was used in the last minute has one.
         </Empty>
       ) : (
         <div class="columns">

@@ -190,6 +190,7 @@ const CAP_PERIODS = { day: 'a day', week: 'a week', month: 'a month', total: 'in
 /** Whether a key works. */
 const STATUSES: Record<Key['status'], ComponentChildren> = {
   active: <Badge kind="good">Active</Badge>,
+  suspended: <Badge kind="warn">Account suspended</Badge>,
   expired: <Badge kind="warn">Expired</Badge>,
   revoked: <Badge kind="bad">Revoked</Badge>,
 }
