@@ -62,7 +62,7 @@ export function readActs(
     .from(adminAct)
     .where(
       and(
-        part.before === undefined ? undefined : lt(adminAct.id, part.before),
+        part.before === undefined ? undefined : isBefore(part.before),
         part.action === undefined ? undefined : hasPart(adminAct.action, part.action),
         part.userId === undefined ? undefined : eq(adminAct.userId, part.userId),
         part.target === undefined ? undefined : hasPart(adminAct.target, part.target),
@@ -71,8 +71,14 @@ export function readActs(
         part.to === undefined ? undefined : lt(adminAct.at, part.to),
       ),
     )
-    .orderBy(desc(adminAct.id))
+    .orderBy(desc(adminAct.at), desc(adminAct.id))
     .limit(part.limit)
+}
+
+/** Ordered by time, and not by id alone, for the index of both: of acts long ago Postgres reads no later ones. */
+function isBefore(id: number) {
+  const place = sql`select ${adminAct.at}, ${adminAct.id} from ${adminAct} where ${adminAct.id} = ${id}`
+  return sql`(${adminAct.at}, ${adminAct.id}) < (${place})`
 }
 
 /**

@@ -1,0 +1,1 @@
+CREATE INDEX "admin_act_at" ON "admin_act" USING btree ("at","id");
