@@ -1,8 +1,9 @@
-import { and, desc, eq, inArray, lt, notInArray } from 'drizzle-orm'
+import { and, desc, eq, gte, inArray, lt, notInArray } from 'drizzle-orm'
 import type { Rows } from '@/db/connect.ts'
 import { type EntryKind, entry, ledgerGrant } from '@/db/schema.ts'
 import { formatMoney } from '@/pricing/money.ts'
 import type { Entry } from '../api/contract/billing.ts'
+import { readDate } from '../moments.ts'
 import { cursorLike, type Page, readPage } from '../paging.ts'
 
 /** A posting on an account, as it is stored. */
@@ -15,9 +16,10 @@ const USAGE: EntryKind[] = ['usage', 'usage_trueup', 'usage_refund']
 export async function entryPage(
   rows: Rows,
   accountId: number,
-  query: { cursor?: string; limit?: number; show?: 'all' | 'usage' | 'other' },
+  query: { cursor?: string; limit?: number; show?: 'all' | 'usage' | 'other'; from?: string; to?: string },
 ): Promise<Page<Entry>> {
   const before = cursorLike(/^\d{1,18}$/, query)?.[0]
+  const [from, to] = [readDate(query.from, 'from'), readDate(query.to, 'to')]
   const kinds = { all: undefined, usage: inArray(entry.kind, USAGE), other: notInArray(entry.kind, USAGE) }
   const read = (limit: number) =>
     rows
@@ -29,6 +31,8 @@ export async function entryPage(
           eq(entry.accountId, accountId),
           before === undefined ? undefined : lt(entry.seq, BigInt(before)),
           kinds[query.show ?? 'all'],
+          from && gte(entry.createdAt, from),
+          to && lt(entry.createdAt, to),
         ),
       )
       .orderBy(desc(entry.seq))

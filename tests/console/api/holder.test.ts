@@ -226,6 +226,24 @@ describe('the overview', () => {
   })
 })
 
+test('entries are found by when they were posted, by their holder and by administrators', async () => {
+  const dated = await site.signUp('dated@example.com')
+  const reader = await site.signUp('reader-of-entries@example.com', 'read_only')
+  const params = { id: dated.accountId }
+  const [trial] = (await site.call(dated, 'GET /api/billing/entries', { query: {} })).items
+  if (trial === undefined) throw new Error('there is no trial credit')
+  const after = new Date(Date.parse(trial.created_at) + 1).toISOString()
+  for (const [query, found] of [
+    [{ from: trial.created_at, to: after }, [trial]],
+    [{ from: after }, []],
+    [{ to: trial.created_at }, []],
+  ] as const) {
+    const own = await site.call(dated, 'GET /api/billing/entries', { query })
+    const seen = await site.call(reader, 'GET /api/admin/accounts/:id/entries', { params, query })
+    for (const { items } of [own, seen]) expect(items).toEqual([...found])
+  }
+})
+
 test('the models are those that the account reaches, with prices', async () => {
   const { items } = await site.call(ada, 'GET /api/models', {})
   const echo = items.find(({ id }) => id === 'chat/echo')

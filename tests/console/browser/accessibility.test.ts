@@ -5,6 +5,7 @@ import {
   blankLists,
   brokenWords,
   buriedFields,
+  coveredCode,
   crookedButtons,
   excessOf,
   faultsOf,
@@ -53,6 +54,7 @@ describe.skipIf(!HAS_BROWSER)('every page of the console', () => {
   const crooked: string[] = []
   const buried: string[] = []
   const broken: string[] = []
+  const covered: string[] = []
 
   const look = async (page: Page, place: Place) => {
     await page.emulateMedia({ colorScheme: 'light' })
@@ -73,6 +75,7 @@ describe.skipIf(!HAS_BROWSER)('every page of the console', () => {
     await page.setViewportSize(NARROW)
     await note(wide, excessOf(page, NARROW.width))
     await note(small, smallTargets(page))
+    await note(covered, coveredCode(page))
     if (!place.isDialog) return
     await page.setViewportSize(LOW)
     await note(buried, buriedFields(page))
@@ -124,6 +127,10 @@ describe.skipIf(!HAS_BROWSER)('every page of the console', () => {
 
   test('breaks no word of a table', () => {
     expect(broken).toEqual([])
+  })
+
+  test('has no button over the code that it copies, on 320 pixels', () => {
+    expect(covered).toEqual([])
   })
 
   test('hides no field that has the focus, on 320 by 256 pixels', () => {

@@ -84,3 +84,13 @@ export function blankLists(page: Page): Promise<string[]> {
       .map(one => one.outerHTML)`,
   )
 }
+
+/** Code that a copy button lies over. */
+export function coveredCode(page: Page): Promise<string[]> {
+  return page.evaluate<string[]>(
+    `[...document.querySelectorAll('.code')].filter(({ firstElementChild, lastElementChild }) => {
+      const [code, button] = [firstElementChild, lastElementChild].map(one => one.getBoundingClientRect())
+      return button.left < code.right && button.right > code.left && button.top < code.bottom && button.bottom > code.top
+    }).map(one => one.textContent)`,
+  )
+}

@@ -11,6 +11,7 @@ import {
 import { startTestConsole, type TestConsole } from '#tests/support/gateway/console.ts'
 import { startTestGateway, type TestGateway } from '#tests/support/gateway/gateway.ts'
 import { type ScriptedUpstream, scriptedUpstream, until } from '#tests/support/upstreams/upstream.ts'
+import { faultsOf } from './faults.ts'
 import { inOrder } from './in-order.ts'
 
 const EMAIL = 'grace@example.com'
@@ -142,6 +143,15 @@ describe.skipIf(!HAS_BROWSER)('by mail and by card', () => {
     await page.reload()
     await below.waitFor()
     expect(await below.inputValue()).toBe('')
+  })
+
+  step('what is paid by card and what is mailed has no fault that axe can find, in both themes', async () => {
+    const { page } = grace
+    for (const colorScheme of ['light', 'dark'] as const) {
+      await page.emulateMedia({ colorScheme })
+      expect(await faultsOf(page)).toEqual([])
+    }
+    await page.emulateMedia({ colorScheme: null })
   })
 
   step('a forgotten password is replaced by mail, which ends every other session', async () => {

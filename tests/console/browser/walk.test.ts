@@ -325,7 +325,37 @@ describe.skipIf(!HAS_BROWSER)('from the printed link to a paid answer, in a brow
     const receipt = customer.page.getByRole('dialog', { name: 'Receipt' })
     await receipt.getByTestId('charged').getByText('$0.005', { exact: true }).waitFor()
     await receipt.getByText('Request, refunded', { exact: true }).waitFor()
+    await customer.page.keyboard.press('Escape')
+    await receipt.waitFor({ state: 'detached' })
+    expect(new URL(customer.page.url()).pathname).toBe('/billing')
+    expect(await entry.getByRole('link').evaluate('document.activeElement.textContent')).toStartWith(
+      'Receipt of',
+    )
   })
+
+  step(
+    'entries are narrowed to a time, also by an administrator, and what was typed is in the address',
+    async () => {
+      const [account] = await stage.database.sql`select id from account where email = ${CUSTOMER.email}`
+      for (const [{ page }, path] of [
+        [customer, '/billing'],
+        [owner, `/admin/accounts/${account?.['id']}`],
+      ] as const) {
+        await page.goto(path)
+        const entries = page.getByRole('table', { name: 'Entries' })
+        await entries.getByText('it was of no use').waitFor()
+        const filter = page.getByRole('search', { name: 'Filter entries' })
+        await filter.getByLabel('Time').selectOption('Dates')
+        await filter.getByLabel('First day').fill('2020-01-01')
+        await filter.getByLabel('Last day').fill('2020-01-31')
+        await page.getByText('No such entry').waitFor()
+        await page.reload()
+        await page.getByText('No such entry').waitFor()
+        await filter.getByLabel('Time').selectOption('Last hour')
+        await entries.getByText('it was of no use').waitFor()
+      }
+    },
+  )
 
   step('the receipt of a request that was refused says why in words', async () => {
     const { id, text } = await stage.ask(key, 'acme/unknown')

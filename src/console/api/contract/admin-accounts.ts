@@ -1,6 +1,6 @@
 import { type Static, Type } from '@sinclair/typebox'
 import { madeLink } from './admin-links.ts'
-import { entry, ofMonth, statements } from './billing.ts'
+import { entry, entryFilters, ofMonth, statements } from './billing.ts'
 import { key, keyFilters } from './keys.ts'
 import { receipt, requestFilters, requestLine, requestPage } from './requests.ts'
 import { contracts } from './route.ts'
@@ -150,7 +150,7 @@ export const adminAccountRoutes = contracts({
   'GET /api/admin/accounts/:id/entries': {
     access: 'reader',
     params: byId,
-    query: closed(paging),
+    query: entryFilters,
     response: page(entry),
   },
   /** Of one month. */

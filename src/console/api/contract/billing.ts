@@ -1,6 +1,18 @@
 import { type Static, Type } from '@sinclair/typebox'
 import { contracts } from './route.ts'
-import { amount, closed, entryKind, moment, money, nullable, oneOf, page, paging, uuid } from './words.ts'
+import {
+  amount,
+  closed,
+  entryKind,
+  moment,
+  money,
+  nullable,
+  oneOf,
+  page,
+  paging,
+  uuid,
+  when,
+} from './words.ts'
 
 /** A movement of money. */
 export const entry = closed({
@@ -41,17 +53,22 @@ export const ofMonth = { month: Type.String({ pattern: '^\\d{4}-\\d{2}$' }) }
 /** The holder gets a mail when the balance falls below it; null: none. */
 const notice = closed({ below: nullable(money) })
 
-const entryFilters = {
+/** Which entries are listed. */
+export const entryFilters = closed({
+  ...paging,
   /** `usage` shows only what requests cost, `other` everything else. */
   show: Type.Optional(oneOf(['all', 'usage', 'other'])),
-}
+  /** When it was posted. */
+  from: Type.Optional(when),
+  to: Type.Optional(when),
+})
 
 /** A holder's entries and statements, and the ways to add credit. */
 export const billingRoutes = contracts({
   /** Newest first. */
   'GET /api/billing/entries': {
     access: 'holder',
-    query: closed({ ...paging, ...entryFilters }),
+    query: entryFilters,
     response: page(entry),
   },
   /** Of one month. */

@@ -6,17 +6,22 @@ type Changes<Names extends string> = (changes: Partial<Record<Names, string>>) =
 /**
  * A few words of a page's state in its address, so that a reload, a link and the back button keep them. What equals
  * its default is left out. The first function changes them in place; the second one takes a step, from which the back
- * button leads back: for what opens over the page.
+ * button leads back: for what opens over the page. The third one says where that step leads, for a link.
  */
 export function useAddressState<Names extends string>(
   defaults: Readonly<Record<Names, string>>,
-): [state: Record<Names, string>, change: Changes<Names>, open: Changes<Names>] {
+): [
+  state: Record<Names, string>,
+  change: Changes<Names>,
+  open: Changes<Names>,
+  addressWith: (changes: Partial<Record<Names, string>>) => string,
+] {
   const { query, path, route } = useLocation()
   const names = namesOf(defaults)
   const state: Record<Names, string> = { ...defaults }
   for (const name of names) state[name] = query[name] ?? defaults[name]
-  const go = useCallback(
-    (changes: Partial<Record<Names, string>>, isInPlace: boolean) => {
+  const addressWith = useCallback(
+    (changes: Partial<Record<Names, string>>) => {
       const search = new URLSearchParams(location.search)
       for (const name of names) {
         const value = changes[name]
@@ -25,13 +30,19 @@ export function useAddressState<Names extends string>(
         else search.set(name, value)
       }
       const text = search.toString()
-      route(text === '' ? path : `${path}?${text}`, isInPlace)
+      return text === '' ? path : `${path}?${text}`
     },
-    [path, route, names, defaults],
+    [path, names, defaults],
   )
-  const change = useCallback<Changes<Names>>(changes => go(changes, true), [go])
-  const open = useCallback<Changes<Names>>(changes => go(changes, false), [go])
-  return [state, change, open]
+  const change = useCallback<Changes<Names>>(
+    changes => route(addressWith(changes), true),
+    [route, addressWith],
+  )
+  const open = useCallback<Changes<Names>>(
+    changes => route(addressWith(changes), false),
+    [route, addressWith],
+  )
+  return [state, change, open, addressWith]
 }
 
 function namesOf<Names extends string>(defaults: Readonly<Record<Names, string>>): Names[] {

@@ -1,46 +1,31 @@
 import { useEffect, useState } from 'preact/hooks'
-import type { Entry } from '../../../api/contract/billing.ts'
 import { useAddressState } from '../../api/address.ts'
 import { addressOf, call } from '../../api/client.ts'
-import { useCursorList, useQuery } from '../../api/query.ts'
-import { type Option, Segments } from '../../parts/field.tsx'
-import { ListTable } from '../../parts/list-table.tsx'
+import { useQuery } from '../../api/query.ts'
 import { Money } from '../../parts/money.tsx'
 import { Empty, Notice } from '../../parts/notice.tsx'
 import { Answer, Page } from '../../parts/page.tsx'
 import { useSession } from '../../session.tsx'
-import { entryColumns } from './entry-columns.tsx'
+import { EntryList } from './entry-list.tsx'
 import { Expiring } from './expiring.tsx'
 import { LowCredit } from './low-credit.tsx'
 import { Redeem } from './redeem.tsx'
 import { StatementList } from './statement-list.tsx'
 import { TopUp } from './top-up.tsx'
 
-type Show = 'all' | 'usage' | 'other'
-
-const SHOW: readonly Option<Show>[] = [
-  { value: 'other', label: 'Credit' },
-  { value: 'usage', label: 'Usage' },
-  { value: 'all', label: 'Everything' },
-]
-const COLUMNS = entryColumns('/requests')
 const NOTHING = { checkout: '' }
-const idOf = (entry: Entry) => `${entry.id} ${entry.kind}`
 
 /** Balance, entries and statements, and the ways to add credit. */
 export function BillingPage() {
   const { deployment } = useSession()
   const [address] = useAddressState(NOTHING)
-  const [show, setShow] = useState<Show>('all')
+  const [changes, setChanges] = useState(0)
   const overview = useQuery('overview', signal => call('GET /api/overview', { query: {} }, signal))
   const statements = useQuery('statements', signal => call('GET /api/billing/statements', {}, signal))
-  const entries = useCursorList(show, idOf, (cursor, signal) =>
-    call('GET /api/billing/entries', { query: { show, cursor } }, signal),
-  )
   const reload = () => {
     overview.reload()
-    entries.reload()
     statements.reload()
+    setChanges(count => count + 1)
   }
   useRepeated(address.checkout === 'done', reload)
   return (
@@ -78,20 +63,13 @@ export function BillingPage() {
         {deployment.checkout ? <TopUp /> : null}
         {deployment.mail ? <LowCredit /> : null}
       </div>
-      <section class="stack" aria-labelledby="entries-title">
-        <div class="card-head">
-          <h2 id="entries-title">Entries</h2>
-          <Segments label="Show" value={show} options={SHOW} onValue={setShow} />
-        </div>
-        <ListTable
-          label="Entries"
-          list={entries}
-          columns={COLUMNS}
-          empty={
-            <Empty title="No entries yet">Credit that you get and requests that you pay appear here.</Empty>
-          }
-        />
-      </section>
+      <EntryList
+        about={`${changes}`}
+        ask={(query, signal) => call('GET /api/billing/entries', { query }, signal)}
+        empty={
+          <Empty title="No entries yet">Credit that you get and requests that you pay appear here.</Empty>
+        }
+      />
       <StatementList
         query={statements}
         pageOf={month => addressOf('GET /api/billing/statements/:month', { params: { month } })}

@@ -4,12 +4,12 @@ import { localTime } from '../../format/time.ts'
 import { type Column, moneyColumn } from '../../parts/table.tsx'
 import { When } from '../../parts/when.tsx'
 
-/** Entries as a table; `requestsPath` is the page whose receipts the reader may see. */
-export function entryColumns(requestsPath: string): Column<Entry>[] {
+/** Entries as a table; `receiptAt` is the address of a request's receipt. */
+export function entryColumns(receiptAt: (id: string) => string): Column<Entry>[] {
   return [
     { label: 'What', kind: 'primary-cell', cell: entry => <What entry={entry} /> },
     { label: 'Time', kind: 'nowrap', cell: entry => <When iso={entry.created_at} /> },
-    { label: 'For', cell: entry => <Purpose entry={entry} requestsPath={requestsPath} /> },
+    { label: 'For', cell: entry => <Purpose entry={entry} receiptAt={receiptAt} /> },
     moneyColumn('Amount', entry => entry.amount, 'signed'),
     moneyColumn('Balance', entry => entry.balance_after),
   ]
@@ -32,11 +32,11 @@ function What({ entry: { kind, expires_at } }: { entry: Entry }) {
   )
 }
 
-function Purpose({ entry, requestsPath }: { entry: Entry; requestsPath: string }) {
+function Purpose({ entry, receiptAt }: { entry: Entry; receiptAt(id: string): string }) {
   const request = requestOf(entry)
   const receipt =
     request === null ? null : (
-      <a href={`${requestsPath}?receipt=${request}`}>
+      <a href={receiptAt(request)}>
         Receipt<span class="unseen"> of {localTime(entry.created_at)}</span>
       </a>
     )

@@ -1,31 +1,18 @@
-import type { Entry } from '../../../../api/contract/billing.ts'
 import { addressOf, call } from '../../../api/client.ts'
-import { useCursorList, useQuery } from '../../../api/query.ts'
-import { ListTable } from '../../../parts/list-table.tsx'
+import { useQuery } from '../../../api/query.ts'
 import { Empty } from '../../../parts/notice.tsx'
-import { entryColumns } from '../../billing/entry-columns.tsx'
+import { EntryList } from '../../billing/entry-list.tsx'
 import { StatementList } from '../../billing/statement-list.tsx'
-
-const entryId = (entry: Entry) => `${entry.id} ${entry.kind}`
-
-/** An administrator is sent to everybody's receipts, not to the own account's. */
-const COLUMNS = entryColumns('/admin/traffic')
 
 /** What moved in an account; `changes` counts those that were made here. */
 export function AccountEntries({ id, changes }: { id: number; changes: number }) {
-  const entries = useCursorList(`entries ${id} ${changes}`, entryId, (cursor, signal) =>
-    call('GET /api/admin/accounts/:id/entries', { params: { id }, query: { cursor } }, signal),
-  )
   return (
-    <section class="stack" aria-labelledby="entries-title">
-      <h2 id="entries-title">Entries</h2>
-      <ListTable
-        label="Entries"
-        list={entries}
-        columns={COLUMNS}
-        empty={<Empty title="No entries">Nothing was put in or taken out yet.</Empty>}
-      />
-    </section>
+    <EntryList
+      about={`${id} ${changes}`}
+      ask={(query, signal) => call('GET /api/admin/accounts/:id/entries', { params: { id }, query }, signal)}
+      isForAll
+      empty={<Empty title="No entries">Nothing was put in or taken out yet.</Empty>}
+    />
   )
 }
 
