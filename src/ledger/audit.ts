@@ -50,8 +50,8 @@ const MOST_FINDINGS = 10_000
 
 /**
  * Asks the ledger all the questions of audit-checks.ts, all about the same moment. Nobody waits for it. An account whose
- * wallet is not what its entries say is suspended: better no service than service on money that may not be there. An
- * audit of all accounts is kept in the history.
+ * wallet is not what its entries say is suspended, which the log of acts tells: better no service than service on money
+ * that may not be there. An audit of all accounts is kept in the history.
  */
 export function audit(databaseUrl: string, options: AuditOptions = {}): Promise<AuditReport> {
   return alone(databaseUrl, async database => {
@@ -114,7 +114,11 @@ async function suspend({ sql }: Database, accountIds: readonly number[]): Promis
   if (accountIds.length === 0) return []
   const rows = await sql<{ id: bigint }[]>`
     with suspended as (
-      update account set status = 'suspended' where id = any (${[...accountIds]}::bigint[]) and status = 'active' returning id)
+      update account set status = 'suspended' where id = any (${[...accountIds]}::bigint[]) and status = 'active' returning id),
+    acts as (
+      insert into admin_act (email, action, target, before, after)
+      select 'ledger audit', 'account.suspend', 'account ' || id, '{"status": "active"}',
+        '{"status": "suspended", "reason": "its balance is not what its entries say"}' from suspended)
     select id, pg_notify('tollgate_keys', 'account:' || id) from suspended`
   return rows.map(({ id }) => Number(id))
 }

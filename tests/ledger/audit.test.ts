@@ -746,6 +746,15 @@ describe('in the serving process', () => {
     expect(countsOf(run?.checks ?? [])).toEqual(countsOf(byHand.checks))
     expect(await fixture.accounts.findAccount(broken.accountId)).toMatchObject({ status: 'suspended' })
     expect(await fixture.accounts.findAccount(good.accountId)).toMatchObject({ status: 'active' })
+    const [act] =
+      await sql`select email, action, target, before, after from admin_act order by id desc limit 1`
+    expect(act).toEqual({
+      email: 'ledger audit',
+      action: 'account.suspend',
+      target: `account ${broken.accountId}`,
+      before: { status: 'active' },
+      after: { status: 'suspended', reason: 'its balance is not what its entries say' },
+    })
     expect((await audit(url, { accountId: broken.accountId })).suspendedAccounts).toEqual([])
     const refused = await ledger.hold(holdOf(broken, 1n))
     expect(refused).toMatchObject({ granted: false, reason: 'account_suspended' })

@@ -68,9 +68,12 @@ export function AccountPage() {
       <AccountKeys id={id} changes={changes} mayAdminister={mayAdminister} />
       <AccountEntries id={id} changes={changes} />
       <AccountStatements id={id} changes={changes} />
-      <p>
+      <p class="row">
         <a class="alone" href={`/admin/traffic?account=${id}`}>
           Requests of this account
+        </a>
+        <a class="alone" href={`/admin/log?target=account+${id}`}>
+          Acts on this account
         </a>
       </p>
     </Page>
