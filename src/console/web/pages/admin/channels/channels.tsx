@@ -1,6 +1,7 @@
 import type { Channel, Vendor } from '../../../../api/contract/admin-catalog.ts'
 import { useAddressState } from '../../../api/address.ts'
 import { call } from '../../../api/client.ts'
+import { fieldsOf } from '../../../api/form-state.ts'
 import { useOpened } from '../../../api/opened.ts'
 import { useQuery } from '../../../api/query.ts'
 import { counted } from '../../../format/number.ts'
@@ -8,15 +9,17 @@ import { duration } from '../../../format/time.ts'
 import { AddButton, Button } from '../../../parts/button.tsx'
 import { Confirm } from '../../../parts/confirm.tsx'
 import { Fact } from '../../../parts/facts.tsx'
+import { TextField } from '../../../parts/field.tsx'
 import { Badge, type BadgeKind, Empty } from '../../../parts/notice.tsx'
 import { Answer, Page } from '../../../parts/page.tsx'
 import { useToast } from '../../../parts/toast.tsx'
 import { When } from '../../../parts/when.tsx'
 import { useMayAdminister } from '../../../session.tsx'
 import { AddChannel, EditChannel } from './channel-form.tsx'
+import { foundChannels } from './channel-search.ts'
 import { TestDialog } from './channel-test.tsx'
 
-const CLOSED = { new: '' }
+const PRESETS = { new: '', search: '' }
 
 type ChannelAct = 'test' | 'edit' | 'remove'
 
@@ -30,7 +33,7 @@ interface OpenDialog {
 /** The channels and how they do. */
 export function ChannelsPage() {
   const mayAdminister = useMayAdminister()
-  const [address, change, go] = useAddressState(CLOSED)
+  const [address, change, go] = useAddressState(PRESETS)
   const channels = useQuery('channels', signal => call('GET /api/admin/channels', {}, signal))
   const [asked, open] = useOpened<OpenDialog>(channels.busy)
   const channel = channels.data?.items.find(({ name }) => name === asked?.channel.name)
@@ -53,10 +56,15 @@ export function ChannelsPage() {
               Choose a vendor and paste your key there. It is encrypted, and never shown again.
             </Empty>
           ) : (
-            <ChannelCards
-              channels={items}
-              onAct={mayAdminister ? (act, channel) => open({ act, channel }) : undefined}
-            />
+            <>
+              <search class="filters" aria-label="Filter channels">
+                <TextField label="Search" type="search" {...fieldsOf(address, change)('search')} />
+              </search>
+              <ChannelCards
+                channels={foundChannels(items, address.search)}
+                onAct={mayAdminister ? (act, channel) => open({ act, channel }) : undefined}
+              />
+            </>
           )
         }
       </Answer>
@@ -107,6 +115,11 @@ function ChannelCards({
   channels: readonly Channel[]
   onAct: ((act: ChannelAct, channel: Channel) => void) | undefined
 }) {
+  if (channels.length === 0) {
+    return (
+      <Empty title="No channel matches">Search for a part of a name, an address, a format or a model.</Empty>
+    )
+  }
   return (
     <ul class="columns wide">
       {channels.map(channel => (
