@@ -15,6 +15,7 @@ import {
   type JsonValue,
   present,
 } from '@/json/json.ts'
+import { unknownFields } from './unknown-fields.ts'
 
 /**
  * OpenAI's `/v1/embeddings`, the same at every upstream with an API like OpenAI's.
@@ -37,7 +38,7 @@ export function decodeEmbeddingRequest(body: JsonObject): EmbeddingRequest {
   return {
     inputs: decodeInputs(body['input']),
     dimensions: asNumber(dimensions),
-    unread: Object.keys(body).filter(name => !KNOWN.has(name)),
+    unread: unknownFields(body, KNOWN),
   }
 }
 

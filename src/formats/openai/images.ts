@@ -6,6 +6,7 @@ import { NO_USAGE, outputTokens, readCount, type Usage } from '@/generation/usag
 import { asArray, asNumber, asObject, asString, type JsonObject, present } from '@/json/json.ts'
 import { formatEvent } from '@/sse/event.ts'
 import { imageTypeOf, outputFormatOf } from './image-type.ts'
+import { unknownFields } from './unknown-fields.ts'
 
 /**
  * What OpenAI's `/v1/images/*` does; the same at every upstream with an API like OpenAI's.
@@ -42,7 +43,7 @@ export function decodeImageRequest(fields: JsonObject): ImageRequest {
     size: parseSize(size),
     aspectRatio: undefined,
     mediaType: format === undefined ? undefined : imageTypeOf(format),
-    unread: Object.keys(fields).filter(name => !KNOWN.has(name) && fields[name] !== null),
+    unread: unknownFields(fields, KNOWN),
   }
 }
 

@@ -9,6 +9,7 @@ import type {
   VideoTerms,
 } from '@/generation/video.ts'
 import { asNumber, asObject, asString, type JsonObject, type JsonValue, present } from '@/json/json.ts'
+import { unknownFields } from './unknown-fields.ts'
 
 /**
  * OpenAI's `/v1/videos`, the same at every upstream with an API like OpenAI's.
@@ -34,7 +35,7 @@ export function decodeVideoRequest(body: JsonObject, file?: VideoImage): VideoRe
   return {
     terms,
     image: file ?? decodeImage(body['input_reference']),
-    unread: Object.keys(body).filter(name => !KNOWN.has(name)),
+    unread: unknownFields(body, KNOWN),
   }
 }
 
