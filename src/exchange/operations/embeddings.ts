@@ -1,9 +1,10 @@
-import { GatewayError } from '@/errors/gateway-error.ts'
+import type { GatewayError } from '@/errors/gateway-error.ts'
 import { notOffered } from '@/exchange/admission/admission.ts'
 import type { RequestBody } from '@/exchange/admission/body.ts'
 import { textTokens, withMargin } from '@/exchange/billing/token-estimate.ts'
 import type { UsedUp } from '@/exchange/billing/used-up.ts'
 import type { CallerAnswer } from '@/exchange/relay/whole.ts'
+import { brokenAnswer } from '@/formats/faults/fault.ts'
 import * as gemini from '@/formats/gemini-generate-content/embeddings.ts'
 import * as openai from '@/formats/openai/embeddings.ts'
 import type { EmbeddingAnswer, EmbeddingRequest } from '@/generation/embedding.ts'
@@ -14,7 +15,7 @@ import type { Route } from '@/routing/model.ts'
 import { geminiName, type UpstreamCall } from '@/upstream/endpoint.ts'
 import { dialectOf } from './dialect.ts'
 import { objectionIn, type PreparedWhole, type WholeOperation } from './operation.ts'
-import { JSON_TYPE, readJsonAnswer, renameModel } from './operation-wire.ts'
+import { JSON_TYPE, noAnswer, readJsonAnswer, renameModel } from './operation-wire.ts'
 
 /** A call for embeddings as its surface read it. */
 interface EmbeddingCall {
@@ -58,10 +59,18 @@ function passOn(call: EmbeddingCall, route: Route, estimate: number): PreparedWh
     losses: [],
     read: bytes => {
       const json = readJsonAnswer(bytes)
+      if (!holdsVectors(json)) throw noAnswer(json, NO_VECTORS)
       const reported = action === undefined ? openai.reportedInput(json) : gemini.reportedInput(json)
       return { body: bytes, contentType: JSON_TYPE, used: usedUp(reported, estimate) }
     },
   }
+}
+
+const NO_VECTORS = 'The upstream did not answer with one vector for each input'
+
+/** Whether there is something where either format has its vectors; of an answer that is handed on they stay unread. */
+function holdsVectors({ data, embedding, embeddings }: JsonObject): boolean {
+  return Array.isArray(data) || Array.isArray(embeddings) || asObject(embedding) !== undefined
 }
 
 /** Gemini names the model in the path and may name it again in the body, for each request of a batch. */
@@ -150,9 +159,7 @@ function written(body: JsonObject, { unread }: EmbeddingRequest) {
 /** Vectors that do not belong to the inputs one by one are no answer. */
 function complete(answer: EmbeddingAnswer | undefined, inputs: number): EmbeddingAnswer {
   if (answer?.vectors.length === inputs) return answer
-  throw new GatewayError('upstream_error', 'The upstream did not answer with one vector for each input', {
-    retry: 'next-channel',
-  })
+  throw brokenAnswer(NO_VECTORS)
 }
 
 /** An answer written anew. */

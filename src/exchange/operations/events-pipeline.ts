@@ -9,6 +9,7 @@ import { type JsonObject, parseObject } from '@/json/json.ts'
 import { createSseParser } from '@/sse/parser.ts'
 import { EventSplitter, eachEvent, MAX_EVENT_BYTES } from '@/sse/splitter.ts'
 import type { OperationPipeline } from './operation.ts'
+import { EVENTS_TYPE } from './operation-wire.ts'
 
 /** How a stream of an operation's events tells what it used. */
 interface EventsOptions {
@@ -31,7 +32,7 @@ interface EventsOptions {
  */
 export class EventsPipeline implements OperationPipeline {
   readonly meter = new Meter()
-  readonly contentType = 'text/event-stream; charset=utf-8'
+  readonly contentType = EVENTS_TYPE
   readonly #options: EventsOptions
   readonly #splitter = new EventSplitter(MAX_EVENT_BYTES)
   #bytes = 0

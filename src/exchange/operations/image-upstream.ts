@@ -7,7 +7,11 @@ import type { JsonObject } from '@/json/json.ts'
 import type { Route } from '@/routing/model.ts'
 import type { StreamedBody } from '@/upstream/request.ts'
 import { dialectOf } from './dialect.ts'
+import { noAnswer } from './operation-wire.ts'
 import { base64Length, encodeBase64, type Piece, type StoredPiece, sizeOf, streamOf } from './pieces.ts'
+
+/** What is wrong with an answer without any. */
+export const NO_IMAGE = 'The upstream answered without an image'
 
 /** How an upstream makes images. */
 export type ImageWay = 'openai' | 'imagen' | 'gemini'
@@ -80,11 +84,7 @@ export function readImages(json: JsonObject, way: ImageWay): ImageAnswer {
   const answer = DECODERS[way](json)
   if (answer !== undefined && answer.images.length > 0) return answer
   const reason = answer?.withheld[0]
-  if (reason === undefined) {
-    throw new GatewayError('upstream_error', 'The upstream answered without an image', {
-      retry: 'next-channel',
-    })
-  }
+  if (reason === undefined) throw noAnswer(json, NO_IMAGE)
   throw new GatewayError('upstream_rejected', `The upstream withheld the image: ${reason.slice(0, 500)}`, {
     status: 400,
     code: 'moderation_blocked',

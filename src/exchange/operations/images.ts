@@ -20,6 +20,7 @@ import {
   type ImageWords,
   type InputImage,
   imageWayOf,
+  NO_IMAGE,
   readImages,
   writeImages,
 } from './image-upstream.ts'
@@ -31,8 +32,8 @@ import {
   type PreparedStream,
   type PreparedWhole,
 } from './operation.ts'
-import { JSON_TYPE, readJsonAnswer, renamed } from './operation-wire.ts'
-import { WholeAsEvents } from './whole-as-events.ts'
+import { EVENTS_TYPE, JSON_TYPE, noAnswer, readJsonAnswer, renamed } from './operation-wire.ts'
+import { WholePipeline } from './whole-pipeline.ts'
 
 /** A call for images as its surface read it. */
 interface ImageCall {
@@ -188,8 +189,11 @@ function prepareWhole(asked: ImageAsked, route: Route, context: PrepareContext):
       read: bytes => {
         // Of images that are handed on nobody needs a second copy in memory.
         const json = readJsonAnswer(emptyLongStrings(bytes))
-        const count = Array.isArray(json['data']) ? json['data'].length : asked.count
-        return { body: bytes, contentType: JSON_TYPE, used: useOf(asked, json, count, context.price?.rates) }
+        // Some servers name the list `images`.
+        const made = json['data'] ?? json['images']
+        if (!Array.isArray(made)) throw noAnswer(json, NO_IMAGE)
+        const used = useOf(asked, json, made.length, context.price?.rates)
+        return { body: bytes, contentType: JSON_TYPE, used }
       },
     }
   }
@@ -207,11 +211,12 @@ function prepareStream(asked: ImageAsked, route: Route, context: PrepareContext)
   const way = imageWayOf(route) ?? 'openai'
   const { price, encodeError } = context
   const whole = () =>
-    new WholeAsEvents({
+    new WholePipeline({
+      contentType: EVENTS_TYPE,
       encodeError,
       read: bytes => {
         const { answer, used, reply } = readForeign(asked, bytes, way, context)
-        return { events: openai.encodeImageEvents(answer, reply, asked.call.action), used }
+        return { told: openai.encodeImageEvents(answer, reply, asked.call.action), used }
       },
     })
   if (way !== 'openai') {

@@ -2,8 +2,9 @@ import type { GatewayError } from '@/errors/gateway-error.ts'
 import { notOffered } from '@/exchange/admission/admission.ts'
 import type { RequestBody } from '@/exchange/admission/body.ts'
 import { notJson } from '@/exchange/attempt/answer-body.ts'
-import { faultInBody } from '@/exchange/attempt/attempt.ts'
+import { faultInBody, judgeEarly } from '@/exchange/attempt/attempt.ts'
 import type { Prepared } from '@/exchange/attempt/failover.ts'
+import { brokenAnswer, complaintIn } from '@/formats/faults/fault.ts'
 import { type JsonObject, parseObject } from '@/json/json.ts'
 import { type JsonEdit, spliceJson } from '@/json/splice.ts'
 import type { Route } from '@/routing/model.ts'
@@ -12,6 +13,9 @@ import { Form } from './form.ts'
 
 /** The content type of bodies that are JSON. */
 export const JSON_TYPE = 'application/json'
+
+/** The content type of event streams. */
+export const EVENTS_TYPE = 'text/event-stream; charset=utf-8'
 
 /** The objection to every channel without OpenAI's operations. */
 export function needsOpenai(model: string): (route: Route) => GatewayError | undefined {
@@ -50,4 +54,10 @@ export function readJsonAnswer(bytes: Uint8Array): JsonObject {
   const fault = faultInBody(json, () => text)
   if (fault !== undefined) throw fault
   return json
+}
+
+/** What an upstream says in JSON that holds no answer: the error that it tells of, else what is missing. */
+export function noAnswer(json: JsonObject, missing: string): GatewayError {
+  const complaint = complaintIn(json)
+  return complaint === undefined ? brokenAnswer(missing) : judgeEarly(complaint)
 }

@@ -4,6 +4,7 @@ import type { EmitBytes } from '@/exchange/relay/pipeline.ts'
 import { formatEvent } from '@/sse/event.ts'
 import { BytesPipeline } from './bytes-pipeline.ts'
 import type { OperationPipeline } from './operation.ts'
+import { EVENTS_TYPE } from './operation-wire.ts'
 
 /** The event in which a speech ends. */
 export const SPEECH_DONE = 'speech.audio.done'
@@ -18,7 +19,7 @@ interface SoundAsEventsOptions {
 
 /** A sound on its way to a caller who asked for events: each read is one. */
 export class SoundAsEvents implements OperationPipeline {
-  readonly contentType = 'text/event-stream; charset=utf-8'
+  readonly contentType = EVENTS_TYPE
   readonly #options: SoundAsEventsOptions
   readonly #sound: BytesPipeline
 

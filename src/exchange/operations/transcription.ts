@@ -1,8 +1,10 @@
-import { brokenOff } from '@/exchange/attempt/answer-body.ts'
-import { faultInBody } from '@/exchange/attempt/attempt.ts'
+import { brokenOff, webPage } from '@/exchange/attempt/answer-body.ts'
+import { formOf } from '@/exchange/attempt/answer-form.ts'
+import { faultInBody, judgeEarly } from '@/exchange/attempt/attempt.ts'
 import { textTokens, tokensIn, withMargin } from '@/exchange/billing/token-estimate.ts'
 import type { UsedUp } from '@/exchange/billing/used-up.ts'
 import { isEventStream } from '@/exchange/relay/reply.ts'
+import { complaintIn } from '@/formats/faults/fault.ts'
 import { invalidRequest } from '@/formats/invalid.ts'
 import { readTranscriptUsage } from '@/formats/openai/audio.ts'
 import { runMachine } from '@/generation/machine.ts'
@@ -16,9 +18,9 @@ import { createSseParser } from '@/sse/parser.ts'
 import { EventsPipeline } from './events-pipeline.ts'
 import { asksForStream, type Form, fieldsOf } from './form.ts'
 import type { Operation, OperationPipeline, PrepareContext } from './operation.ts'
-import { JSON_TYPE, needsOpenai } from './operation-wire.ts'
+import { EVENTS_TYPE, JSON_TYPE, needsOpenai } from './operation-wire.ts'
 import { type SoundLength, soundLength } from './sound-length.ts'
-import { WholeAsEvents } from './whole-as-events.ts'
+import { WholePipeline } from './whole-pipeline.ts'
 
 /** What a second of sound is in tokens, at the vendors that meter it so; and the most that is said in one. */
 const TOKENS_PER_SECOND = 10
@@ -77,7 +79,7 @@ function whole(asked: TranscriptionAsked): Operation {
       read: (bytes, headers) => ({
         body: bytes,
         contentType: headers.get('content-type') ?? JSON_TYPE,
-        used: readWhole(bytes, { asked, rates: price?.rates }).used,
+        used: readWhole(bytes, headers, { asked, rates: price?.rates }).used,
       }),
     }),
   }
@@ -125,9 +127,10 @@ function open(
 ): OperationPipeline {
   // Whisper takes no notice of `stream`; a keepalive may have told the caller by then that events come.
   if (!isEventStream(headers.get('content-type'))) {
-    return new WholeAsEvents({
+    return new WholePipeline({
+      contentType: EVENTS_TYPE,
       encodeError,
-      read: bytes => readEvents(bytes, basis) ?? asEvent(readWhole(bytes, basis)),
+      read: bytes => readEvents(bytes, basis) ?? asEvent(readWhole(bytes, headers, basis)),
     })
   }
   return new EventsPipeline({
@@ -149,12 +152,14 @@ interface WholeTranscript {
   used: UsedUp
 }
 
-/** @throws GatewayError for an error inside a 200 */
-function readWhole(bytes: Uint8Array, basis: UsageBasis): WholeTranscript {
+/** @throws GatewayError for an error inside a 200, and for a web page */
+function readWhole(bytes: Uint8Array, headers: Headers, basis: UsageBasis): WholeTranscript {
+  // What is said may begin with a `<`, and some call all text HTML.
+  if (formOf(bytes) === 'page' && /html/i.test(headers.get('content-type') ?? '')) throw webPage()
   const text = new TextDecoder().decode(bytes)
   const answer = parseObject(text)
-  const fault = answer === undefined || isTranscript(answer) ? undefined : faultInBody(answer, () => text)
-  if (fault !== undefined) throw fault
+  const complaint = answer === undefined || isTranscript(answer) ? undefined : complaintIn(answer)
+  if (complaint !== undefined) throw judgeEarly(complaint)
   return { text, answer, used: usedIn(answer, basis) ?? estimated(basis.asked, bytes.length) }
 }
 
@@ -171,7 +176,7 @@ const NAMED_OTHERWISE = /^\s*(?:event:.*\r?\n)?data: ?[{[]/
  * Events under another type than theirs; undefined for anything else.
  * @throws GatewayError for an error among them, or if the last one is missing
  */
-function readEvents(bytes: Uint8Array, basis: UsageBasis): { events: string; used: UsedUp } | undefined {
+function readEvents(bytes: Uint8Array, basis: UsageBasis): { told: string; used: UsedUp } | undefined {
   const events = new TextDecoder().decode(bytes)
   if (!NAMED_OTHERWISE.test(events)) return undefined
   let used = estimated(basis.asked, bytes.length / 2)
@@ -185,15 +190,15 @@ function readEvents(bytes: Uint8Array, basis: UsageBasis): { events: string; use
     used = usedIn(event, basis) ?? used
   }
   if (!isWhole) throw brokenOff()
-  return { events, used }
+  return { told: events, used }
 }
 
 /** The same as the one event of a stream. */
-function asEvent({ text, answer, used }: WholeTranscript): { events: string; used: UsedUp } {
+function asEvent({ text, answer, used }: WholeTranscript): { told: string; used: UsedUp } {
   // Beside the text what the shape that was asked for has: segments, words, the language. Clients take `error` for one.
-  const { error: _, ...told } = answer ?? {}
-  const event = { ...told, type: LAST_EVENT, text: asString(answer?.['text']) ?? text }
-  return { events: formatEvent(undefined, JSON.stringify(event)), used }
+  const { error: _, ...beside } = answer ?? {}
+  const event = { ...beside, type: LAST_EVENT, text: asString(answer?.['text']) ?? text }
+  return { told: formatEvent(undefined, JSON.stringify(event)), used }
 }
 
 /** What an answer reports; what the model's prices go by and the answer does not report is measured here. */

@@ -352,6 +352,23 @@ describe('more texts than Gemini takes in one call', () => {
   })
 })
 
+test.each([
+  ['/v1/embeddings', { model: 'scripted/openai', input: 'x' }],
+  ['/v1beta/models/scripted/gemini:embedContent', { content: { parts: [{ text: 'x' }] } }],
+  [
+    '/v1beta/models/scripted/gemini:batchEmbedContents',
+    { requests: [{ model: 'models/scripted/gemini', content: { parts: [{ text: 'x' }] } }] },
+  ],
+])(
+  '%s: what holds no vectors is no answer where bytes are handed on, either, and free',
+  async (path, body) => {
+    answer = { detail: 'out of memory' }
+    const response = await post(path, body)
+    expect([response.status, await response.text()]).toEqual([502, expect.stringContaining('out of memory')])
+    expect(await gateway.lastExchange()).toMatchObject({ cost_nano: null, end_state: 'upstream_error' })
+  },
+)
+
 describe('money', () => {
   test('input tokens are charged to the nano, as reported', async () => {
     answer = { data: [{ index: 0, embedding: [1] }], usage: { prompt_tokens: 7, total_tokens: 7 } }

@@ -285,6 +285,16 @@ describe('in the same format', () => {
     })
   })
 
+  test.each([
+    ['the words of an error', '{"detail":"out of memory"}', 'out of memory'],
+    ['JSON without an image', '{"created":1}', 'without an image'],
+  ])('a whole answer that is %s is an error, and free', async (_what, body, said) => {
+    answer = () => new Response(body, { headers: { 'content-type': 'application/json' } })
+    const response = await post('/v1/images/generations', { model: 'up/sizes', prompt: 'x' })
+    expect([response.status, await response.text()]).toEqual([502, expect.stringContaining(said)])
+    expect(await gateway.lastExchange()).toMatchObject({ cost_nano: null, usage_source: 'missing' })
+  })
+
   test('a stream that breaks off ends in an error, and what was shown is charged', async () => {
     answer = () =>
       new Response(

@@ -160,6 +160,35 @@ describe('money', () => {
     expect(await gateway.lastExchange()).toMatchObject({ cost_nano: 60_000n })
   })
 
+  test.each([
+    [
+      'an error',
+      '{"error":{"message":"no more today","code":429}}',
+      'application/json',
+      429,
+      'no more today',
+    ],
+    ['words of one', '{"detail":"out of memory"}', 'application/json', 502, 'out of memory'],
+    ['a web page', ' <html>Welcome</html>', 'text/html', 502, 'a web page'],
+    ['blanks', '\n', 'text/plain', 502, 'without a sound'],
+  ])('%s inside a 200 is no sound, and free', async (_, body, type, status, said) => {
+    answer = () => new Response(body, { headers: { 'content-type': type } })
+    const response = await say({ model: 'tts/characters', input: 'abcd' })
+    expect(response.status).toBe(status)
+    expect(await errorOf(response)).toMatchObject({ message: expect.stringContaining(said) })
+    expect(await gateway.lastExchange()).toMatchObject({ cost_nano: null, end_state: 'upstream_error' })
+  })
+
+  test.each([
+    ['words', 'text/plain', 'RIFF and so on'],
+    ['JSON', 'application/json', '{"audio":"AAAA"}'],
+  ])('a sound that its server calls %s is one', async (_, type, sound) => {
+    answer = () => new Response(sound, { headers: { 'content-type': type } })
+    const response = await say({ model: 'tts/characters', input: 'abcd' })
+    expect(await response.text()).toBe(sound)
+    await until(async () => (await gateway.lastExchange())?.['cost_nano'] === 60_000n)
+  })
+
   test('a refusal of the upstream costs nothing and comes in the shape of the surface', async () => {
     answer = () =>
       Response.json(

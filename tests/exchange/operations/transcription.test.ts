@@ -254,6 +254,25 @@ describe('money', () => {
     expect(await gateway.lastExchange()).toMatchObject({ cost_nano: null, end_state: 'upstream_error' })
   })
 
+  test.each([
+    ['words of an error', '{"detail":"out of memory"}', 'application/json', 'out of memory'],
+    ['a web page', '<html>Welcome</html>', 'text/html', 'a web page'],
+  ])('%s inside a 200 are no transcript, and free', async (_, body, type, said) => {
+    answer = () => new Response(body, { headers: { 'content-type': type } })
+    const response = await send({ model: 'stt/seconds', file: wav(3) })
+    expect([response.status, await response.text()]).toEqual([502, expect.stringContaining(said)])
+    expect(await gateway.lastExchange()).toMatchObject({ cost_nano: null, end_state: 'upstream_error' })
+  })
+
+  test.each([
+    ['text/html', 'hello'],
+    ['text/plain', '<laughs> hello'],
+  ])('a text of type %s that is %p is a transcript', async (type, text) => {
+    answer = () => new Response(text, { headers: { 'content-type': type } })
+    const response = await send({ model: 'stt/seconds', file: wav(3), response_format: 'text' })
+    expect([response.status, await response.text()]).toEqual([200, text])
+  })
+
   test('events by another name are read for what was used and for errors', async () => {
     const told = 'data: {"type":"transcript.text.delta","delta":"a"}\n\n'
     const done = { type: 'transcript.text.done', text: 'a', usage: { type: 'duration', seconds: 7 } }

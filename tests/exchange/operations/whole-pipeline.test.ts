@@ -1,8 +1,9 @@
 import { expect, test } from 'bun:test'
-import { WholeAsEvents } from '@/exchange/operations/whole-as-events.ts'
+import { WholePipeline } from '@/exchange/operations/whole-pipeline.ts'
 
 test('an answer that has no end is not kept without one', () => {
-  const pipeline = new WholeAsEvents({
+  const pipeline = new WholePipeline({
+    contentType: '',
     read: () => {
       throw new Error('nobody waits for its end')
     },

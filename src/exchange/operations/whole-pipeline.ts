@@ -5,26 +5,29 @@ import type { UsedUp } from '@/exchange/billing/used-up.ts'
 import type { EmitBytes } from '@/exchange/relay/pipeline.ts'
 import type { OperationPipeline } from './operation.ts'
 
-/** How a whole answer is told as events. */
-interface WholeAsEventsOptions {
+/** How a whole answer is told. */
+interface WholeOptions {
+  /** Of what the caller gets. */
+  contentType: string
   /**
-   * Reads the whole answer and tells it as events.
+   * Reads the whole answer and tells it in the caller's shape.
    * @throws GatewayError for what is no answer
    */
-  read: (bytes: Uint8Array) => { events: string; used: UsedUp }
+  read: (bytes: Uint8Array) => { told: Uint8Array | string; used: UsedUp }
   encodeError: (error: GatewayError) => string
 }
 
-/** An upstream that answers in one piece, for a caller who asked for a stream: all events come at its end. */
-export class WholeAsEvents implements OperationPipeline {
+/** An answer that is read in one piece where one was asked for that flows: the caller gets all of it at its end. */
+export class WholePipeline implements OperationPipeline {
   readonly meter = new Meter()
-  readonly contentType = 'text/event-stream; charset=utf-8'
-  readonly #options: WholeAsEventsOptions
+  readonly contentType: string
+  readonly #options: WholeOptions
   readonly #answer = new AnswerBytes()
   #used: UsedUp | undefined
 
-  constructor(options: WholeAsEventsOptions) {
+  constructor(options: WholeOptions) {
     this.#options = options
+    this.contentType = options.contentType
   }
 
   push(chunk: Uint8Array): void {
@@ -34,11 +37,11 @@ export class WholeAsEvents implements OperationPipeline {
   end(emit: EmitBytes, broken = false): void {
     try {
       if (broken) throw brokenOff()
-      const { events, used } = this.#options.read(this.#answer.whole())
+      const { told, used } = this.#options.read(this.#answer.whole())
       this.#used = used
       this.meter.output = true
       this.meter.finished = true
-      emit(Buffer.from(events))
+      emit(Buffer.from(told))
     } catch (error) {
       this.fail(asGatewayError(error), emit)
     }
