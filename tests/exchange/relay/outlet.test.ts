@@ -330,6 +330,25 @@ describe('a caller who reads nothing', () => {
     expect(ending.aborted).toBe(true)
   })
 
+  test('for ten minutes is taken to have left, and not before', async () => {
+    const clock = manualClock()
+    const { outlet, pipe, ending } = way({ clock, tellsAtEnd: false })
+    const upstream = askedStream([], DELTA)
+    const ended = pipe(upstream.stream)
+    await untilHeldBack(upstream)
+    outlet.tick(clock.elapsed() + 599_999)
+    expect({ aborted: ending.aborted, leftEarly: outlet.leftEarly }).toEqual({
+      aborted: false,
+      leftEarly: false,
+    })
+    outlet.tick(clock.elapsed() + 600_000)
+    await ended
+    expect({ aborted: ending.aborted, leftEarly: outlet.leftEarly }).toEqual({
+      aborted: true,
+      leftEarly: true,
+    })
+  })
+
   test('gets the error that its answer is stopped in once it reads', async () => {
     const { outlet, pipe } = way()
     const upstream = askedStream([], DELTA)
