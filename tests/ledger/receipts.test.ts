@@ -30,36 +30,37 @@ const anyExtras: fc.Arbitrary<Extras | undefined> = fc.option(
   { nil: undefined },
 )
 
-/** Stores an exchange as settlement.ts would, of any usage at any rates. */
+/** Stores exchanges as settlement.ts would, of any usage at any rates. */
 async function storeAny(accountId: number, samples: number): Promise<void> {
-  const any = fc.tuple(anyRates, anyUsage, anyExtras, fc.nat(9))
-  for (const [rates, usage, extras, place] of fc.sample(any, samples)) {
-    const [version] = await orm
-      .insert(priceVersion)
-      .values({ modelId: 'm', rates: storeRates(rates), source: 'file' })
-      .returning({ id: priceVersion.id })
+  const any = fc.sample(fc.tuple(anyRates, anyUsage, anyExtras, fc.nat(9)), samples)
+  const versions = await orm
+    .insert(priceVersion)
+    .values(any.map(([rates]) => ({ modelId: 'm', rates: storeRates(rates), source: 'file' as const })))
+    .returning({ id: priceVersion.id })
+  const results = any.map(([rates, usage, extras, place], index) => {
     const serviceTier = [...rates.serviceTiers.keys()][place]
     const { pico } = costOf(usage, ratesIn(rates, serviceTier), extras)
-    await orm.insert(exchange).values({
+    return {
       ...usage,
       id: newId(),
       accountId,
       keyId: 1,
-      surface: 'chat',
+      surface: 'chat' as const,
       streamed: true,
       extras: extras ?? null,
-      usageSource: 'reported',
-      priceVersion: version?.id ?? null,
+      usageSource: 'reported' as const,
+      priceVersion: versions[index]?.id ?? null,
       serviceTier: serviceTier ?? null,
       costNano: roundUp(pico),
       costPico: String(pico),
       status: 200,
-      endState: 'complete',
+      endState: 'complete' as const,
       startedAt: new Date(),
       totalMs: 1,
       attempts: 1,
-    })
-  }
+    }
+  })
+  await orm.insert(exchange).values(results)
 }
 
 async function receiptsOf(accountId: number) {
