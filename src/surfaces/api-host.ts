@@ -89,6 +89,7 @@ export function serveApiHost(gateway: ApiGateway, address: ApiAddress): ApiHost 
     },
   }
   const answer = createAnswer(gateway, listener, received)
+  const turns = new AnswerTurns()
   const sockets = new ResponseSockets(gateway)
   const crossOrigin = address.corsOrigins.length > 0 ? new CrossOrigin(address.corsOrigins) : undefined
   // Whoever was refused may be nobody's client, so the rest of their body is not waited for for ever. Any other answer may
@@ -118,9 +119,11 @@ export function serveApiHost(gateway: ApiGateway, address: ApiAddress): ApiHost 
         return sockets.upgrade(server, incoming, request, listener)
       }
       const answered = answer(request)
-      return answered instanceof Promise
-        ? answered.then(response => asSent(response, incoming))
-        : asSent(answered, incoming)
+      if (!(answered instanceof Promise)) return asSent(answered, incoming)
+      return answered.then(response => {
+        const turn = turns.take()
+        return turn === undefined ? asSent(response, incoming) : turn.then(() => asSent(response, incoming))
+      })
     },
     websocket: sockets.handler,
     // Its page of an error shows source code.
@@ -141,6 +144,29 @@ export function serveApiHost(gateway: ApiGateway, address: ApiAddress): ApiHost 
     },
     pendingRequests: () => server.pendingRequests,
     stop: () => server.stop(true),
+  }
+}
+
+/** Answers in one turn of the event loop. */
+const MOST_A_TURN = 100
+
+/**
+ * Spreads answers that are there together, as those of many who waited for the same, over turns of the event loop. Within one
+ * answer to a request whose body has not come, Bun runs the next one: two thousand are deeper than its stack, and end the
+ * process.
+ */
+class AnswerTurns {
+  #taken = 0
+
+  /** Undefined: an answer may be given at once; else when that resolves. */
+  take(): Promise<void> | undefined {
+    if (this.#taken === 0) {
+      setImmediate(() => {
+        this.#taken = 0
+      })
+    }
+    this.#taken += 1
+    return this.#taken <= MOST_A_TURN ? undefined : new Promise(resolve => setImmediate(resolve))
   }
 }
 

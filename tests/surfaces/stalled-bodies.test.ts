@@ -112,6 +112,17 @@ describe('a body of which nothing more comes', () => {
   })
 })
 
+test('three thousand that stall together are answered, and the process serves on', async () => {
+  const before = waits
+  const crowd = Array.from({ length: 3_000 }, () => openCaller())
+  for (const { socket } of crowd) socket.write(`${headOf(CHAT, SMALL)}{"model":`)
+  await until(() => waits >= before + crowd.length)
+  clock.advance(61_100)
+  const answers = await Promise.all(crowd.map(caller => caller.answer()))
+  expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([408]))
+  expect(gateway.server.gateway.open.size).toBe(0)
+})
+
 test('a large body that comes slowly is waited for as long as something comes', async () => {
   const body = JSON.stringify({
     model: 'chat/echo',
