@@ -192,6 +192,29 @@ if (!hasRedisServer) {
     expect((await Promise.all(answers)).every(({ allowed }) => allowed)).toBe(true)
   })
 
+  test('steps of two hash tags are two calls where one may not name both', async () => {
+    const tagsOf = (keys: readonly string[]) => new Set(keys.map(key => key.slice(0, key.indexOf('}'))))
+    const store = new RedisBuckets({
+      ...redis,
+      run: (script, keys, args) =>
+        tagsOf(keys).size > 1
+          ? Promise.reject(new Error("CROSSSLOT Keys in request don't hash to the same slot"))
+          : redis.run(script, keys, args),
+    })
+    const takes = [scope(), scope()].map(prefix => store.take(take(prefix, 'a', requests(prefix, 60))))
+    expect((await Promise.all(takes)).map(({ allowed }) => allowed)).toEqual([true, true])
+  })
+
+  test.each([
+    ['nothing', null],
+    ['too little', [1, 0, 0, 1_000_000]],
+    ['what is no number', [1, 0, 0, 1_000_000, null]],
+  ])('a step to which the server answers %s fails', async (_, reply) => {
+    const store = new RedisBuckets({ ...redis, run: async () => reply })
+    const asked = store.take(take('{a}:', 'a', requests('{a}:', 60)))
+    expect(await asked.catch(String)).toBe(`TypeError: the limit script answered ${JSON.stringify(reply)}`)
+  })
+
   describe('a Redis', () => {
     const fiftyTakes = (store: RedisBuckets) =>
       Promise.allSettled(
