@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs'
 import { type Edited, patchInPlace } from './in-place.ts'
 import { isJsonObject, type JsonObject, type JsonValue, MAX_PARTS } from './json.ts'
 import { hasMorePartsThan } from './parts.ts'
+import { hasRepeats, type Single } from './repeats.ts'
 import { startsWithBom } from './scan.ts'
 import { applyPatches, findPatches, type JsonEdit, type Patch } from './splice.ts'
 
@@ -58,6 +59,11 @@ export class Outline implements Texts {
       if (startsWith(this.#bytes, (this.#cuts[row + START] ?? 0) + 1, text)) return true
     }
     return false
+  }
+
+  /** Whether the document has one of these members twice (`hasRepeats`). */
+  hasRepeats(single: Single): boolean {
+    return hasRepeats(this.#left, this.json, single)
   }
 
   /**

@@ -1,4 +1,5 @@
 import { outlineOf, type RequestBody } from '@/exchange/admission/body.ts'
+import { DECISIVE } from '@/exchange/admission/decisive-names.ts'
 import { refuseOtherSpellings } from '@/exchange/admission/spellings.ts'
 import type { CallFacts } from '@/exchange/call.ts'
 import { invalidRequest } from '@/formats/invalid.ts'
@@ -14,13 +15,6 @@ export function readModel(body: JsonObject): string {
   if (typeof model === 'string' && model !== '') return model
   throw invalidRequest('model', 'expected the name of a model')
 }
-
-/** What decides who is asked, and what that may cost. */
-const DECISIVE: ReadonlySet<string> = new Set([
-  ...['model', 'models', 'fallbacks', 'tools', 'service_tier', 'speed', 'stream'],
-  ...['messages', 'input', 'prompt', 'n', 'size', 'quality', 'seconds'],
-  ...['max_tokens', 'max_completion_tokens', 'max_output_tokens'],
-])
 
 /**
  * Model and stream, for the formats that have them in the body. But for what a call cannot be without, everything else in

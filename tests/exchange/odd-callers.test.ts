@@ -10,6 +10,12 @@ const MESSAGE = JSON.stringify({
   stop_reason: 'end_turn',
   usage: { input_tokens: 1, output_tokens: 1 },
 })
+/** Of Chat Completions, and of embeddings. */
+const CHAT = JSON.stringify({
+  choices: [{ index: 0, message: { role: 'assistant', content: 'hi' }, finish_reason: 'stop' }],
+  data: [{ index: 0, embedding: [1] }],
+  usage: { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 },
+})
 const CANDIDATE = JSON.stringify({
   candidates: [{ content: { parts: [{ text: 'hi' }] }, finishReason: 'STOP' }],
 })
@@ -159,5 +165,49 @@ describe('edge 87: request bodies', () => {
     const headers = { authorization: `Bearer ${gateway.key}` }
     expect((await post('/v1/embeddings', body, headers)).status).toBe(200)
     expect(upstream.lastBody()).toBe(body.replace('another', 'embed'))
+  })
+
+  const LONG = `"${'x'.repeat(40_000)}"`
+
+  test.each([
+    ['/v1/chat/completions', '"max_tokens":90000,', '"messages":[],"max_tokens":9'],
+    ['/v1/chat/completions', String.raw`"max_t\u006fkens":90000,`, '"messages":[],"max_tokens":9'],
+    [
+      '/v1/chat/completions',
+      '"max_tokens":90000,',
+      `"max_tokens":9,"messages":[{"role":"user","content":${LONG}}]`,
+    ],
+    ['/v1/chat/completions', `"messages":[{"role":"user","content":${LONG}}],`, '"messages":[]'],
+    ['/v1/chat/completions', '"n":8,"stream":true,', '"messages":[],"n":1,"stream":false'],
+    ['/v1/messages', '"tools":[{}],', '"max_tokens":9,"messages":[],"tools":[]'],
+    ['/v1/embeddings', `"input":${LONG},`, '"input":"hi"'],
+  ])('what %s is charged by is said once, as it was reckoned with (%.40s)', async (path, first, rest) => {
+    const model = path === '/v1/messages' ? 'same' : 'embed'
+    upstream.answer = () => new Response(path === '/v1/messages' ? MESSAGE : CHAT)
+    const response = await post(path, `{"model":"${model}",${first}${rest}}`, {
+      authorization: `Bearer ${gateway.key}`,
+    })
+    expect(response.status).toBe(200)
+    expect(upstream.lastBody()).toBe(`{"model":"${model}",${rest}}`)
+  })
+
+  test.each([
+    ['"maxOutputTokens":90000,"topP":1,"maxOutputTokens":9', '{"topP":1,"maxOutputTokens":9}'],
+    ['"topK":1},"generationConfig":{"maxOutputTokens":9', '{"maxOutputTokens":9}'],
+  ])('so are settings of Gemini and what they hold (%s)', async (limits, sent) => {
+    upstream.answer = () => new Response(CANDIDATE)
+    const contents = '"contents":[{"parts":[{"text":"hi"}]}]'
+    await post('/v1beta/models/tuned:generateContent', `{${contents},"generationConfig":{${limits}}}`, {
+      'x-goog-api-key': gateway.key,
+    })
+    expect(upstream.lastBody()).toBe(`{${contents},"generationConfig":${sent}}`)
+  })
+
+  test('a text that is there a thousand times takes the memory of one', async () => {
+    upstream.answer = () => new Response(CHAT)
+    const body = `{"model":"embed",${'"input":0,'.repeat(1000)}"input":${LONG}}`
+    const headers = { authorization: `Bearer ${gateway.key}` }
+    expect((await post('/v1/embeddings', body, headers)).status).toBe(200)
+    expect(upstream.lastBody()).toBe(`{"model":"embed","input":${LONG}}`)
   })
 })

@@ -2,9 +2,11 @@ import { GatewayError } from '@/errors/gateway-error.ts'
 import { isJsonObject, type JsonObject, MAX_PARTS } from '@/json/json.ts'
 import { type Outline, PLAIN_TEXTS, readOutline, type Texts } from '@/json/outline.ts'
 import { hasMorePartsThan } from '@/json/parts.ts'
+import { hasRepeats, withoutRepeats } from '@/json/repeats.ts'
 import { OPEN_BRACE, startOf } from '@/json/scan.ts'
 import { type JsonEdit, spliceJson } from '@/json/splice.ts'
 import type { BodyTerms } from './body-arrival.ts'
+import { SINGLE } from './decisive-names.ts'
 import { readBytes } from './request-bytes.ts'
 
 /** A caller's body, read once: the decoded bytes as they will be forwarded, and what they say. */
@@ -31,7 +33,7 @@ export function textsOf(body: RequestBody): Texts {
  * @param text as bytes, which are found eight times as fast as a string
  */
 export function mentions({ bytes, outline }: RequestBody, text: Buffer): boolean {
-  return outline?.mentions(text) ?? Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).includes(text)
+  return outline?.mentions(text) ?? asBuffer(bytes).includes(text)
 }
 
 /**
@@ -64,7 +66,19 @@ export async function readBody(request: Request, terms: BodyTerms): Promise<Requ
  */
 export function bodyOf(bytes: Uint8Array): RequestBody {
   const outline = bytes.length < LARGE_BYTES ? undefined : readOutline(bytes)
-  return outline === undefined ? { bytes, json: parse(bytes) } : new OutlinedBody(bytes, outline)
+  if (outline !== undefined)
+    return outline.hasRepeats(SINGLE) ? bodyOf(saidOnce(bytes)) : new OutlinedBody(bytes, outline)
+  const json = parse(bytes)
+  return hasRepeats(asBuffer(bytes), json, SINGLE) ? bodyOf(saidOnce(bytes)) : { bytes, json }
+}
+
+/** Of what a body says twice the last is reckoned with, and so it alone is sent. */
+function saidOnce(bytes: Uint8Array): Uint8Array {
+  return withoutRepeats(asBuffer(bytes), SINGLE)
+}
+
+function asBuffer({ buffer, byteOffset, length }: Uint8Array): Buffer {
+  return Buffer.from(buffer, byteOffset, length)
 }
 
 /** From here on an outline is sooner made than parsed. */
@@ -134,9 +148,9 @@ function notJson(): GatewayError {
   )
 }
 
-function beginsObject({ buffer, byteOffset, length }: Uint8Array): boolean {
-  const bytes = Buffer.from(buffer, byteOffset, length)
-  return bytes[startOf(bytes)] === OPEN_BRACE
+function beginsObject(bytes: Uint8Array): boolean {
+  const start = startOf(asBuffer(bytes))
+  return bytes[start] === OPEN_BRACE
 }
 
 const utf8 = new TextDecoder('utf-8', { fatal: true })

@@ -6,7 +6,7 @@ import { faultInBody, judgeEarly } from '@/exchange/attempt/attempt.ts'
 import type { Prepared } from '@/exchange/attempt/failover.ts'
 import { brokenAnswer, complaintIn } from '@/formats/faults/fault.ts'
 import { type JsonObject, parseObject } from '@/json/json.ts'
-import { type JsonEdit, spliceJson } from '@/json/splice.ts'
+import { spliceJson } from '@/json/splice.ts'
 import type { Route } from '@/routing/model.ts'
 import { dialectOf } from './dialect.ts'
 import { Form } from './form.ts'
@@ -22,19 +22,9 @@ export function needsOpenai(model: string): (route: Route) => GatewayError | und
   return ({ channel }) => (dialectOf(channel.format) === 'openai' ? undefined : notOffered(model))
 }
 
-/**
- * The caller's own JSON body, with nothing changed but the model.
- * @param paidBy the member that the request is charged by: one that is there twice says the same both times
- */
-export function renameModel(
-  { bytes, json }: RequestBody,
-  { upstreamModel }: Route,
-  paidBy?: string,
-): Uint8Array {
-  const edits: JsonEdit[] = [{ path: ['model'], value: upstreamModel }]
-  const paid = paidBy === undefined ? undefined : json[paidBy]
-  if (paidBy !== undefined && paid !== undefined) edits.push({ path: [paidBy], value: paid })
-  return spliceJson(bytes, edits, json)
+/** The caller's own JSON body, with nothing changed but the model. */
+export function renameModel({ bytes, json }: RequestBody, { upstreamModel }: Route): Uint8Array {
+  return spliceJson(bytes, [{ path: ['model'], value: upstreamModel }], json)
 }
 
 /** A body that may be a form, with nothing changed but the model, as it is sent. */

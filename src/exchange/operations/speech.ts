@@ -50,7 +50,7 @@ export function speechOperation(body: RequestBody, model: string): StreamedOpera
     objection: needsOpenai(model),
     prepare: (route, context) => ({
       call: { kind: 'speech', model: route.upstreamModel, stream: isEvents },
-      body: renameModel(body, route, 'input'),
+      body: renameModel(body, route),
       headers: { accept: '*/*' },
       losses: [],
       open: headers => open(headers, spoken, isEvents, context),

@@ -1,0 +1,30 @@
+import { expect, test } from 'bun:test'
+import { hasRepeats, withoutRepeats } from '@/json/repeats.ts'
+
+const SINGLE = { names: new Set(['max', 'input', 'config']), holders: new Set(['config']) }
+
+test.each([
+  ['{"max":1,"a":2,"max":3}', '{"a":2,"max":3}'],
+  ['{ "max" : 1 , "a": 2,\n "max": 3 }', '{ "a": 2,\n "max": 3 }'],
+  ['\ufeff {"max":1,"max":{"max":2},"max":3}', '\ufeff {"max":3}'],
+  [String.raw`{"m\u0061x":1,"max":2}`, '{"max":2}'],
+  [String.raw`{"max":1,"m\u0061x":2}`, String.raw`{"m\u0061x":2}`],
+  ['{"input":"a \\" max","b":0,"input":[{"input":1}]}', '{"b":0,"input":[{"input":1}]}'],
+  ['{"config":{"max":1,"other":1,"max":2,"other":2}}', '{"config":{"other":1,"max":2,"other":2}}'],
+  ['{"config":{"max":9},"config":{"max":1,"max":2}}', '{"config":{"max":2}}'],
+])('%j: the last of each of these members stays, and every other byte', (text, expected) => {
+  const bytes = Buffer.from(text)
+  expect(hasRepeats(bytes, JSON.parse(text.replace('\ufeff', '')), SINGLE)).toBe(true)
+  expect(withoutRepeats(bytes, SINGLE).toString()).toBe(expected)
+})
+
+test.each([
+  '{}',
+  '{"max":1,"input":[{"max":2,"input":3},{"max":2}],"text":"\\"max\\": \\"max\\""}',
+  '{"input":{"a":{"max":1,"max":2}},"max":1}',
+  '{"config":{"max":1},"max":2}',
+  String.raw`{"max":1,"a":{"m\u0061x":2}}`,
+  '{"other":1,"other":2}',
+])('%j: nothing is there twice', text => {
+  expect(hasRepeats(Buffer.from(text), JSON.parse(text), SINGLE)).toBe(false)
+})
