@@ -3,6 +3,7 @@ import type { RequestBody } from '@/exchange/admission/body.ts'
 import { requestAgain } from '@/exchange/admission/request-bytes.ts'
 import type { CallFacts, ConversationCall } from '@/exchange/call.ts'
 import { runExchange } from '@/exchange/exchange.ts'
+import type { ExchangeRecord } from '@/exchange/record.ts'
 import { errorResponse } from '@/exchange/relay/reply.ts'
 import { type JsonObject, parseObject } from '@/json/json.ts'
 import { compactionItem, summaryOf } from './compaction-item.ts'
@@ -30,10 +31,7 @@ async function compactBy(
   call: ConversationCall,
   purpose: 'compact' | 'summary',
 ): Promise<{ response: Response; body: Uint8Array | undefined }> {
-  const seen: { turn: ResponseTurn | undefined; body: Uint8Array | undefined } = {
-    turn: undefined,
-    body: undefined,
-  }
+  const seen: { turned?: Turned; body: Uint8Array | undefined } = { body: undefined }
   const readCall = (body: RequestBody): CallFacts => ({ ...call.readCall(body), stream: false, purpose })
   const response = await runExchange(gateway, {
     ...call,
@@ -46,23 +44,29 @@ async function compactBy(
           fields: readReference(body.json),
           purpose: 'compact',
         })
-        seen.turn = opened.turn
+        seen.turned = { turn: opened.turn, record }
         return opened.body
       },
     },
   })
-  const { turn, body } = seen
-  return {
-    response: turn === undefined || !response.ok ? response : await finish(gateway, response, turn),
-    body,
-  }
+  const { turned, body } = seen
+  const isSummary = response.ok && turned?.record.asksForSummary === true
+  return { response: isSummary ? await inCompaction(gateway, response, turned.turn) : response, body }
 }
 
-/** A vendor's own compaction as it is; a model's answer as one of ours. */
-async function finish(gateway: ResponseGateway, response: Response, turn: ResponseTurn): Promise<Response> {
-  const text = await response.text()
-  const answer = parseObject(text) ?? {}
-  if (answer['object'] === 'response.compaction') return new Response(text, response)
+/** What is to be made short, and the exchange that does. */
+interface Turned {
+  turn: ResponseTurn
+  record: ExchangeRecord
+}
+
+/** A summary as a compaction of ours; what a vendor answers that was asked for one is given as it is. */
+async function inCompaction(
+  gateway: ResponseGateway,
+  response: Response,
+  turn: ResponseTurn,
+): Promise<Response> {
+  const answer = parseObject(await response.text()) ?? {}
   const summary = summaryOf(answer)
   if (summary === '') {
     const error = new GatewayError('upstream_error', 'The model answered without a summary')

@@ -236,6 +236,20 @@ test('an upstream that compacts itself is asked to, and its answer is handed on 
   expect(BigInt(String(row['cost_nano']))).toBe(2_000_000n)
 })
 
+test('an upstream that answers such a request with an ordinary response has that handed on, and no summary made of it', async () => {
+  const answer = {
+    id: 'resp_up',
+    object: 'response',
+    status: 'completed',
+    output: [{ type: 'message', role: 'assistant', content: [{ type: 'output_text', text: 'of granite?' }] }],
+    usage: { input_tokens: 1, output_tokens: 1, total_tokens: 2 },
+  }
+  upstream.answer = () => Response.json(answer)
+  const response = await gateway.post('/v1/responses/compact', { model: 'responses/echo', input: TALK })
+  expect(await response.json()).toEqual(answer)
+  expect(upstream.seen).toHaveLength(1)
+})
+
 test('a summary that an upstream made itself is handed back to it, also behind a stored turn', async () => {
   const model = 'responses/echo'
   const first = await openai.responses.create({ model, input: 'remember the bridge', store: true })
