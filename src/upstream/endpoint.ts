@@ -62,8 +62,11 @@ export function methodOf({ kind }: UpstreamCall): Endpoint['method'] {
   return kind === 'generate' || kind === 'count-tokens' ? 'POST' : OPERATIONS[kind].method
 }
 
-/** A base address that already ends in a version segment (`/v1`, `/v1beta`) is used as it is. */
-const VERSIONED = /\/v\d+[a-z0-9]*$/
+/**
+ * A base address that already ends in a version segment (`/v1`, `/v1beta`) is used as it is, as is one whose version has
+ * `openai` behind it, where Google speaks OpenAI's format.
+ */
+const VERSIONED = /\/v\d+[a-z0-9]*(?:\/openai)?$/
 
 /** The address of a call on a channel. */
 export function endpointUrl(channel: Channel, call: UpstreamCall): string {

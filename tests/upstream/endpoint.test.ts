@@ -63,6 +63,15 @@ describe('where calls go', () => {
     expect(endpointUrl(versioned, call('embeddings'))).toBe('https://up.example/openai/v2/embeddings')
   })
 
+  test('so is the one at which Google speaks as OpenAI does, and none with its version further up', () => {
+    const google = channel('openai-chat-completions', 'https://up.example/v1beta/openai')
+    expect(endpointUrl(google, call('generate'))).toBe('https://up.example/v1beta/openai/chat/completions')
+    const behind = channel('anthropic-messages', 'https://up.example/v1/account/gateway/anthropic')
+    expect(endpointUrl(behind, call('generate'))).toBe(
+      'https://up.example/v1/account/gateway/anthropic/v1/messages',
+    )
+  })
+
   test('what a format does not have is asked of nobody', () => {
     expect(() => endpointUrl(channel('anthropic-messages'), call('embeddings'))).toThrow('has no embeddings')
     expect(() => endpointUrl(channel('gemini-generate-content'), call('speech'))).toThrow('has no speech')

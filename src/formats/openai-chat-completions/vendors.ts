@@ -25,6 +25,8 @@ export interface VendorTraits {
   unthinking: RegExp | undefined
   /** Fields that it answers with a 400. */
   refuses: ReadonlySet<RequestField>
+  /** A tool's result has to name its tool: https://github.com/NousResearch/hermes-agent/pull/16482 */
+  namesResults: boolean
   /** It knows `stream_options`; the others send usage unasked. */
   takesStreamOptions: boolean
   /** It is known to refuse ids of tool calls that are not like its own. */
@@ -42,6 +44,7 @@ interface StrictVendor
 }
 
 const MISTRAL = /(?:^|\.)mistral\.ai$/
+const GEMINI_API = /^generativelanguage\.googleapis\.com$/
 
 /** Fields of OpenAI's own that hardly another vendor has. */
 const OPENAI_ONLY: readonly RequestField[] = ['metadata', 'store', 'promptCacheKey', 'verbosity']
@@ -88,6 +91,19 @@ const STRICT: readonly StrictVendor[] = [
     reasoningField: 'reasoning_content',
     efforts: ['none', 'low', 'medium', 'high'],
   },
+  {
+    // An unknown name is a 400 here: https://github.com/liliMozi/openhanako/issues/2494 https://github.com/looplj/axonhub/issues/1123
+    // https://github.com/Vali-98/ChatterUI/issues/227. The penalties and log probabilities are refused by its models.
+    host: GEMINI_API,
+    refuses: [
+      ...OPENAI_ONLY,
+      ...(['logprobs', 'logitBias', 'topK', 'seed', 'user', 'serviceTier'] as const),
+      ...(['presencePenalty', 'frequencyPenalty'] as const),
+    ],
+    reasoningField: undefined,
+    // https://ai.google.dev/gemini-api/docs/openai: none is for models that are no longer served.
+    efforts: ['minimal', 'low', 'medium', 'high'],
+  },
 ]
 
 const UNTHINKING: readonly { host: RegExp; models: RegExp }[] = [
@@ -115,6 +131,7 @@ function traitsOf(vendor: string): VendorTraits {
     reasoningField: strict === undefined ? 'reasoning_content' : strict.reasoningField,
     efforts: strict?.efforts,
     unthinking: UNTHINKING.find(vendor => vendor.host.test(host))?.models,
+    namesResults: GEMINI_API.test(host),
     refuses: new Set(isOpenaiItself ? ['topK'] : (strict?.refuses ?? [])),
     takesStreamOptions: strict?.takesStreamOptions ?? true,
     checksCallIds: strict?.checksCallIds ?? isOpenaiItself,

@@ -177,6 +177,8 @@ describe('by the name of the model', () => {
     ['api.cerebras.ai', 'minimal', 'none'],
     ['api.cohere.ai', 'medium', 'high'],
     ['api.cohere.ai', 'minimal', 'none'],
+    ['generativelanguage.googleapis.com', 'none', 'minimal'],
+    ['generativelanguage.googleapis.com', 'max', 'high'],
   ] as const)('a model at %s is asked for effort %s as %s', (vendor, effort, expected) => {
     const { body } = encode(requestOf({ reasoning_effort: effort }), 'm', vendor)
     expect(body['reasoning_effort']).toBe(expected)
@@ -239,6 +241,29 @@ describe('fields', () => {
       expect(body).not.toHaveProperty('stream_options')
     },
   )
+
+  test("Google, which knows few of OpenAI's fields and refuses the others, is sent none of those", () => {
+    const known = { temperature: 0.5, top_p: 0.9, stop: ['x'], n: 2, max_tokens: 9, reasoning_effort: 'low' }
+    const refused = {
+      ...{ seed: 1, presence_penalty: 1, frequency_penalty: 1, logit_bias: { 1: 1 }, logprobs: true },
+      ...{ user: 'u', metadata: { a: 'b' }, prompt_cache_key: 'k', store: true, verbosity: 'low' },
+      ...{ service_tier: 'flex', top_k: 3 },
+    }
+    const { body, losses } = encode(
+      requestOf({ ...known, ...refused }),
+      'gemini-3.8-flash',
+      'generativelanguage.googleapis.com',
+    )
+    const { model: _model, messages: _messages, ...said } = body
+    expect(said).toEqual(known)
+    expect(losses).toHaveLength(Object.keys(refused).length)
+  })
+
+  test('Google is told which tool a result is of', () => {
+    const request = { ...requestOf({}), turns: [assistant(call('a')), user(result('a', 'A'))] }
+    const { body } = encode(request, 'gemini-3.8-flash', 'generativelanguage.googleapis.com')
+    expect(asArray(body['messages'])[1]).toEqual({ role: 'tool', tool_call_id: 'a', name: 'f', content: 'A' })
+  })
 
   test('nothing that was not said is written', () => {
     expect(encode(requestOf({})).body).toEqual({ model: 'm', messages: [{ role: 'user', content: 'Hi' }] })
@@ -478,6 +503,7 @@ describe('reasoning of the history', () => {
     ['api.mistral.ai', {}, ['reasoningHistory']],
     ['api.cohere.com', {}, ['reasoningHistory']],
     ['api.fireworks.ai', { reasoning_content: 't' }, []],
+    ['generativelanguage.googleapis.com', {}, ['reasoningHistory']],
   ])('is in the field of %s, or a loss', (vendor, fields, lost) => {
     const request = {
       ...requestOf({}),

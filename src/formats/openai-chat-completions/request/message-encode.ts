@@ -2,7 +2,7 @@ import { pairedTurns } from '@/formats/tools/paired-turns.ts'
 import { tellFailure, withDocumentTexts, withMark } from '@/formats/tools/results.ts'
 import { type MediaPart, type Part, type TextPart, type ToolResultPart, textPart } from '@/generation/part.ts'
 import type { Turn } from '@/generation/request.ts'
-import type { JsonObject } from '@/json/json.ts'
+import { type JsonObject, present } from '@/json/json.ts'
 import { encodeAssistant } from './assistant-encode.ts'
 import { encodeParts, encodeTexts } from './content-encode.ts'
 import type { TargetRules } from './target-rules.ts'
@@ -79,7 +79,8 @@ function resultMessages(parts: readonly Part[], rules: TargetRules): JsonObject[
     if (part.type !== 'tool-result') continue
     const result = withDocumentTexts(part, rules.losses)
     const content = encodeTexts(resultTexts(result), '\n', rules)
-    messages.push({ role: 'tool', tool_call_id: result.callId, content })
+    const name = rules.vendor.namesResults ? result.name : undefined
+    messages.push(present({ role: 'tool', tool_call_id: result.callId, name, content }))
     hoisted.push(...hoistedParts(result))
   }
   if (hoisted.length > 0) messages.push({ role: 'user', content: encodeParts(hoisted, rules) })
