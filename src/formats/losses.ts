@@ -46,7 +46,7 @@ type SaidByAll =
 
 /** The other fields, which not every format has, and whether a request says something by one: a default says nothing. */
 const SAYS = {
-  verbosity: ({ verbosity }) => verbosity !== undefined,
+  verbosity: ({ verbosity = 'medium' }) => verbosity !== 'medium',
   topK: ({ topK }) => topK !== undefined,
   seed: ({ seed }) => seed !== undefined,
   presencePenalty: ({ presencePenalty = 0 }) => presencePenalty !== 0,

@@ -460,6 +460,7 @@ test('what says nothing is no loss', () => {
     mcp_servers: [],
     container: null,
     output_config: { effort: null, task_budget: null },
+    speed: 'standard',
   }
   for (const to of FORMATS) expect([to, ...lost(MESSAGES, to, body)]).toEqual([to])
   const older = chatTool({ functions: [{ name: 'f' }], tools: [], max_tokens: 90, max_completion_tokens: 90 })
@@ -482,6 +483,8 @@ test('what says nothing is no loss', () => {
     ],
   }
   for (const to of FORMATS) expect([to, ...lost(CHAT, to, answered)]).toEqual([to])
+  const usual = { ...chat('hi'), verbosity: 'medium' }
+  for (const to of FORMATS) expect([to, ...lost(CHAT, to, usual)]).toEqual([to])
 })
 
 test.each(['UNSPECIFIED', 0])("an enum of Gemini's that says nothing is no loss: %p", nothing => {

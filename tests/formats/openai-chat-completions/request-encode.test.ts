@@ -103,6 +103,7 @@ describe('by the name of the model', () => {
     const { body, losses } = encode(requestOf({ reasoning, verbosity: 'low' }), model)
     expect(Object.keys(body)).toEqual(['model', 'messages'])
     expect(losses.map(({ field }) => field)).toEqual(['reasoning', 'verbosity'])
+    expect(encode(requestOf({ verbosity: 'medium' }), model).losses).toEqual([])
   })
 
   test('reasoning models have stop sequences cut by the gateway', () => {

@@ -170,7 +170,8 @@ function decodeTier(tier: string | undefined): string | undefined {
 
 function decodeExtensions(body: JsonObject): GenerationRequest['extensions'] {
   const own: JsonObject = {}
-  for (const [key, value] of Object.entries(body)) if (!NAMED.has(key)) own[key] = value
+  for (const [key, value] of Object.entries(body))
+    if (!NAMED.has(key) && !(key === 'speed' && value === 'standard')) own[key] = value
   const config = body['output_config']
   if (isJsonObject(config)) {
     const { effort: _effort, format: _format, ...rest } = withoutNulls(config)

@@ -60,7 +60,7 @@ export function encodeRequest(full: GenerationRequest, target: Target): EncodedR
     response_format: encodeOutput(output),
     ...encodeLength(maxOutputTokens, target, rules),
     ...encodeReasoning(reasoning, rules),
-    verbosity: rules.take('verbosity', verbosity),
+    verbosity: rules.take('verbosity', verbosity, 'medium'),
     temperature: rules.take('temperature', temperature, 1),
     top_p: rules.take('topP', topP, 1),
     top_k: rules.take('topK', topK),
