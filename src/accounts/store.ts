@@ -32,6 +32,8 @@ interface AccountSearch extends ListPart {
   search?: string | undefined
   status?: AccountStatus | undefined
   asksToClose?: boolean | undefined
+  /** True: only those whose balance is below zero. */
+  inDebt?: boolean | undefined
 }
 
 /** Where the addresses of those are who were erased; nobody's mail goes to `.invalid` (RFC 2606). */
@@ -73,13 +75,14 @@ export function accountStore({ orm }: { orm: Rows }) {
     },
     /** In order of id. */
     listAccounts: () => selectAccounts(orm, undefined),
-    searchAccounts: ({ before, limit, search, status, asksToClose }: AccountSearch) =>
+    searchAccounts: ({ before, limit, search, status, asksToClose, inDebt }: AccountSearch) =>
       selectAccounts(
         orm,
         and(
           before === undefined ? undefined : lt(account.id, before),
           status === undefined ? undefined : eq(account.status, status),
           asksToClose === true ? isNotNull(account.closeRequestedAt) : undefined,
+          inDebt === true ? lt(wallet.credits, wallet.debits) : undefined,
           search === undefined ? undefined : matches(search),
         ),
         limit,

@@ -1,4 +1,6 @@
+import { desc } from 'drizzle-orm'
 import type { Database } from '@/db/connect.ts'
+import { auditRun } from '@/db/schema.ts'
 import { formatMoney } from '@/pricing/money.ts'
 import type { SystemHealth } from './api/contract/admin-ledger.ts'
 import type { Console } from './deployment.ts'
@@ -6,9 +8,10 @@ import type { Console } from './deployment.ts'
 /** How the deployment is, as this process sees it. */
 export async function readSystem(console: Console): Promise<SystemHealth> {
   const { database, clock, readings } = console
-  const [state, processes, sums] = await Promise.all([
+  const [state, processes, lastAudit, sums] = await Promise.all([
     databaseState(database),
     readProcesses(database),
+    readLastAudit(database),
     readSums(database),
   ])
   const ledger = readings.ledger()
@@ -31,6 +34,7 @@ export async function readSystem(console: Console): Promise<SystemHealth> {
             settlements_waiting: ledger.settlementsWaiting,
             journal: ledger.journal,
           },
+    last_audit: lastAudit,
     processes,
     memory_bytes: process.memoryUsage.rss(),
     ...sums,
@@ -53,6 +57,12 @@ async function readProcesses({ sql }: Database): Promise<SystemHealth['processes
     address,
     seen_at: new Date(Number(seen_ms)).toISOString(),
   }))
+}
+
+async function readLastAudit({ orm }: Database): Promise<SystemHealth['last_audit']> {
+  const { ok, startedAt } = auditRun
+  const [last] = await orm.select({ ok, startedAt }).from(auditRun).orderBy(desc(startedAt)).limit(1)
+  return last === undefined ? null : { ok: last.ok, at: last.startedAt.toISOString() }
 }
 
 async function readSums({ sql }: Database): Promise<Pick<SystemHealth, 'accounts' | 'balances' | 'held'>> {

@@ -82,8 +82,9 @@ export function adminAccountsApi(console: Console, listener: Listener) {
 
   return controller('console-admin-accounts', console, listener, adminAccountRoutes, {
     'GET /api/admin/accounts': async ({ query }) => {
-      const { status, asks_to_close: asksToClose } = query
-      const part = { before: cursorId(query), search: query.search?.trim() || undefined, status, asksToClose }
+      const { status, asks_to_close: asksToClose, in_debt: inDebt } = query
+      const search = query.search?.trim() || undefined
+      const part = { before: cursorId(query), search, status, asksToClose, inDebt }
       const read = (limit: number) => accounts.searchAccounts({ ...part, limit })
       const { rows, next } = await readPage(query, read, cursorOf)
       const owners = await users.findOfAccounts(rows.map(({ id }) => id))

@@ -881,6 +881,31 @@ test("the system's health is told", async () => {
   expect(health.processes).toHaveLength(1)
 })
 
+test('whether the books agreed when they were last audited is told with it', async () => {
+  const told = async () => (await site.call(owner, 'GET /api/admin/system', {})).last_audit
+  for (const last of [
+    { ok: true, at: '2998-01-01T00:00:00.000Z' },
+    { ok: false, at: '2999-01-01T00:00:00.000Z' },
+  ]) {
+    await gateway.database.sql`
+      insert into audit_run (started_at, ms, "full", ok, checks) values (${last.at}, 1, true, ${last.ok}, '[]')`
+    expect(await told()).toEqual(last)
+  }
+})
+
+test('accounts in debt are found among all others', async () => {
+  const debtor = await site.signUp('debtor@example.com')
+  const params = { id: debtor.accountId }
+  const inDebt = async () => {
+    const { items } = await site.call(owner, 'GET /api/admin/accounts', { query: { in_debt: true } })
+    return items.map(({ id }) => id)
+  }
+  expect(await inDebt()).not.toContain(debtor.accountId)
+  const debit = { amount: '5', reason: 'it was more than that', once: crypto.randomUUID() }
+  await site.call(owner, 'POST /api/admin/accounts/:id/debit', { params, body: debit })
+  expect(await inDebt()).toContain(debtor.accountId)
+})
+
 test('the log of acts is searched by parts of what was done and to what; a word that is a number is all of one', async () => {
   const all = [
     'thing 4',

@@ -83,6 +83,8 @@ export const adminAccountRoutes = contracts({
       status: Type.Optional(accountStatus),
       /** True: only those whose holder asks for them to be closed. */
       asks_to_close: Type.Optional(Type.Boolean()),
+      /** True: only those whose balance is below zero. */
+      in_debt: Type.Optional(Type.Boolean()),
     }),
     response: page(account),
   },

@@ -79,6 +79,8 @@ const systemHealth = closed({
       journal: oneOf(['off', 'empty', 'in use', 'full']),
     }),
   ),
+  /** Null: none was made yet. */
+  last_audit: nullable(closed({ ok: Type.Boolean(), at: moment })),
   /** Gateway processes by their heartbeat. */
   processes: Type.Array(closed({ id: Type.String(), address: Type.String(), seen_at: moment })),
   /** Of this process. */

@@ -58,7 +58,7 @@ const REDIS: Record<SystemHealth['redis'], { kind: BadgeKind; name: string }> = 
 }
 
 function Parts({ health }: { health: SystemHealth }) {
-  const { database, redis } = health
+  const { database, redis, last_audit: audited } = health
   return (
     <section class="card" aria-labelledby="parts-title">
       <h2 id="parts-title">Parts</h2>
@@ -84,6 +84,18 @@ function Parts({ health }: { health: SystemHealth }) {
         </Fact>
         <Fact name="Redis">
           <Badge kind={REDIS[redis].kind}>{REDIS[redis].name}</Badge>
+        </Fact>
+        <Fact name="Books">
+          {audited === null ? (
+            <span class="soft">not audited yet</span>
+          ) : (
+            <>
+              <Badge kind={audited.ok ? 'good' : 'bad'}>{audited.ok ? 'Agree' : 'Do not agree'}</Badge>{' '}
+              <a href="/admin/audit">
+                audited <When iso={audited.at} />
+              </a>
+            </>
+          )}
         </Fact>
       </dl>
     </section>

@@ -29,6 +29,7 @@ const STATUSES: readonly Option<string>[] = [
   { value: 'suspended', label: 'Suspended' },
   { value: 'closed', label: 'Closed' },
   { value: 'asking', label: 'Asks to be closed' },
+  { value: 'debt', label: 'Balance below zero' },
 ]
 const NO_FILTER = { search: '', status: '', new: '' }
 const idOf = (account: Account) => account.id
@@ -40,9 +41,9 @@ export function AccountsPage() {
   const mayAdminister = useMayAdminister()
   const search = useSettled(state.search.trim())
   const status = statusOf(state.status)
-  const asks = state.status === 'asking'
+  const part = { search, status, asks_to_close: state.status === 'asking', in_debt: state.status === 'debt' }
   const accounts = useCursorList(`${search} ${state.status}`, idOf, (cursor, signal) =>
-    call('GET /api/admin/accounts', { query: { cursor, search, status, asks_to_close: asks } }, signal),
+    call('GET /api/admin/accounts', { query: { ...part, cursor } }, signal),
   )
   const create = mayAdminister ? (
     <>
