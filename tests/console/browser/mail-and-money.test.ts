@@ -32,7 +32,8 @@ describe.skipIf(!HAS_BROWSER)('by mail and by card', () => {
 
   beforeAll(async () => {
     gateway = await startTestGateway()
-    await gateway.apply(`console:
+    await gateway.apply(`limits: { account: { requests_per_minute: 600 } }
+console:
   signup: true
   smtp: { host: localhost, from: "t@example.com" }
   stripe: { secret_key: sk_test_1, webhook_secret: ${WEBHOOK_SECRET} }`)
@@ -77,6 +78,8 @@ describe.skipIf(!HAS_BROWSER)('by mail and by card', () => {
     await page.getByRole('button', { name: 'Create account' }).click()
     await page.getByRole('heading', { name: 'Overview', exact: true }).waitFor()
     await page.getByText('$1.00').first().waitFor()
+    // Whose limit it is, whoever does not see the page hears as well.
+    await page.getByRole('meter', { name: 'Requests in the last minute, Account' }).waitFor()
     // The token is in no entry of the history that the back button leads to.
     expect(page.url()).toBe(`${site.url}/`)
   })

@@ -102,12 +102,11 @@ function Limits({ readings }: { readings: readonly LimitReading[] }) {
           {readings.map(reading => (
             <div key={`${reading.scope} ${reading.key_id} ${reading.kind}`} class="stack tight">
               <div>
-                <Badge kind="plain">
-                  {reading.scope === 'account' ? 'Account' : `Key ${reading.key_name ?? ''}`}
-                </Badge>
+                <Badge kind="plain">{whoseOf(reading)}</Badge>
               </div>
               <Meter
                 label={KINDS[reading.kind]}
+                of={whoseOf(reading)}
                 value={`${wholeNumber(reading.used)} of ${wholeNumber(reading.limit)}`}
                 share={Math.min(1, reading.used / reading.limit)}
               />
@@ -117,4 +116,8 @@ function Limits({ readings }: { readings: readonly LimitReading[] }) {
       )}
     </section>
   )
+}
+
+function whoseOf({ scope, key_name: name }: LimitReading): string {
+  return scope === 'account' ? 'Account' : `Key ${name ?? ''}`
 }

@@ -1,7 +1,16 @@
 import { percent } from '../format/number.ts'
 
-/** How much of something is used: words and a bar. `share` is from 0 to 1. */
-export function Meter({ label, value, share }: { label: string; value: string; share: number }) {
+interface MeterProps {
+  label: string
+  /** Whose, for those who do not see what it stands below. */
+  of: string
+  value: string
+  /** From 0 to 1. */
+  share: number
+}
+
+/** How much of something is used: words and a bar. */
+export function Meter({ label, of, value, share }: MeterProps) {
   const kind = share >= 0.95 ? 'bad' : share >= 0.8 ? 'warn' : ''
   return (
     <div class="meter">
@@ -13,7 +22,7 @@ export function Meter({ label, value, share }: { label: string; value: string; s
       <div
         class="meter-track"
         role="meter"
-        aria-label={label}
+        aria-label={`${label}, ${of}`}
         aria-valuemin={0}
         aria-valuemax={100}
         aria-valuenow={Math.round(share * 100)}

@@ -63,7 +63,9 @@ export function AuditPage() {
                 <Notice kind="good">The last audit found nothing wrong.</Notice>
               ) : (
                 <Notice kind="bad">
-                  The last audit found something wrong. See below what, and where it begins.
+                  The last audit found something wrong. See below what, and where it begins. An account whose
+                  balance is not what its entries say is suspended:{' '}
+                  <a href="/admin/log?action=account.suspend&by=ledger+audit">which ones were</a>
                 </Notice>
               )}
               <section class="stack" aria-labelledby="checks-title">
