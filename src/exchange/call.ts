@@ -3,6 +3,7 @@ import type { BodyTerms } from '@/exchange/admission/body-arrival.ts'
 import type { Prompt } from '@/exchange/admission/prompt.ts'
 import type { Reservation } from '@/exchange/billing/charge.ts'
 import type { Operation } from '@/exchange/operations/operation.ts'
+import type { Format } from '@/generation/format.ts'
 import type { ConversationSurface, Surface } from '@/generation/surface.ts'
 import type { ResponseChain } from '@/routing/affinity.ts'
 import type { ExchangeRecord } from './record.ts'
@@ -41,6 +42,8 @@ export interface CallFacts {
   framing: 'sse' | 'json-array'
   /** `answer`, unless said. */
   purpose?: Prompt['purpose']
+  /** The format of the body; unless said, that of the surface. */
+  format?: Format
 }
 
 /** The steps that an exchange has more where something is stored between requests. */

@@ -40,6 +40,17 @@ export function readMessagesCall(body: RequestBody): CallFacts {
 }
 
 /**
+ * The call of a body of Chat Completions, or of one of Responses: Cursor's agent sends that here, and reads Chat Completions.
+ * @throws GatewayError `invalid_request`
+ */
+export function readChatCall(body: RequestBody): CallFacts {
+  const { messages, input } = outlineOf(body)
+  const hasMessages = Array.isArray(messages) && messages.length > 0
+  if (hasMessages || !(typeof input === 'string' || Array.isArray(input))) return readMessagesCall(body)
+  return { ...readInputCall(body), format: 'openai-responses' }
+}
+
+/**
  * The call of a body of Messages, whose callers must say how long an answer may be.
  * @throws GatewayError `invalid_request`
  */

@@ -12,8 +12,10 @@ import type { RequestBody } from './body.ts'
 
 /** What a caller asks for, before any channel is chosen. */
 export class Prompt {
-  /** The caller's format. */
+  /** The format of the body. */
   readonly format: Format
+  /** The format of the reply: the surface's own. */
+  readonly replyFormat: Format
   /** The model as the caller named it. */
   readonly model: string
   readonly stream: boolean
@@ -37,8 +39,10 @@ export class Prompt {
     framing: 'sse' | 'json-array'
     headers: Headers
     purpose?: Prompt['purpose']
+    format?: Format
   }) {
-    this.format = SURFACE_FORMAT[options.surface]
+    this.replyFormat = SURFACE_FORMAT[options.surface]
+    this.format = options.format ?? this.replyFormat
     this.#body = options.body
     this.model = options.model
     this.stream = options.stream
@@ -78,7 +82,7 @@ export class Prompt {
 
   /** Whether the answer's first event says how long the prompt is, which upstreams of other formats say last. */
   get namesInputFirst(): boolean {
-    return this.stream && this.format === 'anthropic-messages'
+    return this.stream && this.replyFormat === 'anthropic-messages'
   }
 
   /**

@@ -127,7 +127,7 @@ function prepareConversion(prompt: Prompt, model: Model, route: Route, options: 
     losses,
     askedTier: tierAsked(model, channel.format, lowered.body),
     asksForSummary,
-    conversion: { caller, createRaiser: lowered.createRaiser },
+    conversion: { caller: CODECS[prompt.replyFormat], createRaiser: lowered.createRaiser },
   }
 }
 

@@ -117,8 +117,8 @@ export function quote(prompt: Prompt, model: Model, caller: Caller): Quote {
 }
 
 /**
- * What channels of other formats are asked for where the caller states this limit, or none: more than the caller does
- * where thought comes on top of it. 0: none of them is ever asked for more.
+ * What channels of other formats than the body's or the reply's are asked for where the caller states this limit, or none:
+ * more than the caller does where thought comes on top of it. 0: none of them is ever asked for more.
  */
 function conversionsOf(
   prompt: Prompt,
@@ -126,7 +126,8 @@ function conversionsOf(
   body: JsonObject,
 ): (limit: number | undefined) => number {
   const routes = model.routes.filter(
-    ({ channel: { format } }) => format !== prompt.format && CODECS[format].mostOutput !== undefined,
+    ({ channel: { format } }) =>
+      (format !== prompt.format || format !== prompt.replyFormat) && CODECS[format].mostOutput !== undefined,
   )
   if (routes.length === 0) return () => 0
   const reasoning = namesThought(prompt.format, body) ? prompt.generation().reasoning : undefined

@@ -54,11 +54,11 @@ class ConversationFlow implements Flow<Preparation, AnswerPipeline>, OutletOptio
   }
 
   get keepalive(): Uint8Array {
-    return KEEPALIVES[this.#prompt.format]
+    return KEEPALIVES[this.#prompt.replyFormat]
   }
 
   get breakAfterError(): boolean {
-    return this.#prompt.format === 'gemini-generate-content'
+    return this.#prompt.replyFormat === 'gemini-generate-content'
   }
 
   encodeError(error: GatewayError): Uint8Array {
@@ -95,6 +95,6 @@ function encodeLoneError(
   reply: { requestId: string; createdAt: number },
 ): string {
   const response = { model: prompt.model, created_at: reply.createdAt }
-  const event = CODECS[prompt.format].encodeErrorEvent(error, reply.requestId, { response })
+  const event = CODECS[prompt.replyFormat].encodeErrorEvent(error, reply.requestId, { response })
   return prompt.framing === 'json-array' ? runMachine(createArrayFramer(), [event]).join('') : event
 }

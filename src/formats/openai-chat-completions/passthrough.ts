@@ -1,16 +1,25 @@
 import type { Passage, PassedBody, PassthroughCodec } from '@/formats/codec.ts'
 import { modelEdits } from '@/formats/model-edit.ts'
-import { asArray, asNumber, asObject, asString, type JsonObject, type JsonValue } from '@/json/json.ts'
+import {
+  asArray,
+  asNumber,
+  asObject,
+  asObjects,
+  asString,
+  type JsonObject,
+  type JsonValue,
+} from '@/json/json.ts'
 import type { Texts } from '@/json/outline.ts'
 import type { JsonEdit } from '@/json/splice.ts'
 import { modelTraits } from './models.ts'
 import { asksOpenaiForUsage, wantsUsage } from './reply.ts'
+import { isFlat } from './tools-decode.ts'
 import { type VendorTraits, vendorTraits } from './vendors.ts'
 
 /** See PassthroughCodec. */
 export const passthrough: PassthroughCodec = {
   edits,
-  takes: () => true,
+  takes: body => !asObjects(body['tools']).some(isFlat),
   signatures,
   headers: ['openai-beta'],
   usualHeaders: Object.freeze({}),

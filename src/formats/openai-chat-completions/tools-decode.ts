@@ -1,7 +1,15 @@
 import { invalidRequest } from '@/formats/invalid.ts'
 import { NO_SETTINGS, placeOf } from '@/formats/tools/web-search.ts'
 import type { CustomTool, FunctionTool, HostedTool, Tool, ToolChoice } from '@/generation/tool.ts'
-import { asArray, asBoolean, asObject, asString, type JsonObject, type JsonValue } from '@/json/json.ts'
+import {
+  asArray,
+  asBoolean,
+  asNonEmpty,
+  asObject,
+  asString,
+  type JsonObject,
+  type JsonValue,
+} from '@/json/json.ts'
 import { cacheMark } from './content-decode.ts'
 import { FORMAT } from './wire.ts'
 
@@ -22,12 +30,20 @@ export function decodeTools(body: JsonObject): Tool[] {
   return tools
 }
 
+/** Whether a tool is written as Responses has it, its name beside its type. Cursor puts such ones among the others. */
+export function isFlat(tool: JsonObject): boolean {
+  const type = tool['type']
+  if (type !== 'function' && type !== 'custom') return false
+  return asObject(tool[type]) === undefined && asNonEmpty(tool['name']) !== undefined
+}
+
 function decodeTool(tool: JsonObject, index: number): Tool {
-  const definition = asObject(tool['function'])
-  if (definition !== undefined) return functionTool(definition, tool)
-  const custom = asObject(tool['custom'])
-  if (custom !== undefined) return customTool(custom)
   const type = asString(tool['type'])
+  const flat = isFlat(tool) ? tool : undefined
+  const definition = asObject(tool['function']) ?? (type === 'function' ? flat : undefined)
+  if (definition !== undefined) return functionTool(definition, tool)
+  const custom = asObject(tool['custom']) ?? flat
+  if (custom !== undefined) return customTool(custom)
   if (type === undefined) throw invalidRequest(`tools[${index}].type`, 'required')
   if (type === 'function' || type === 'custom') throw invalidRequest(`tools[${index}].${type}`, 'required')
   return hostedTool(type, tool)
@@ -95,7 +111,7 @@ export function decodeToolChoice(body: JsonObject): ToolChoice | undefined {
   switch (kind) {
     case 'function':
     case 'custom': {
-      const name = asString(asObject(wire[kind])?.['name'])
+      const name = asString(asObject(wire[kind])?.['name'] ?? wire['name'])
       if (name === undefined) throw invalidRequest(`tool_choice.${kind}.name`, 'required')
       return { type: 'tool', name, namespace: undefined, kind }
     }

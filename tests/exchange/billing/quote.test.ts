@@ -2,6 +2,7 @@ import { expect, test } from 'bun:test'
 import { bodyTerms } from '#tests/support/body-terms.ts'
 import { callerBy } from '#tests/support/caller.ts'
 import { channelOf, modelOf, routeOf } from '#tests/support/channels.ts'
+import type { Caller } from '@/accounts/account.ts'
 import { outlineOf, readBody, textsOf } from '@/exchange/admission/body.ts'
 import { Prompt } from '@/exchange/admission/prompt.ts'
 import { isWorthBeginning, quote, quoteOperation } from '@/exchange/billing/quote.ts'
@@ -32,12 +33,20 @@ const CALLER = callerBy(1, 1)
 async function quoteOf(
   surface: ConversationSurface,
   text: string,
-  { model = MODEL, caller = CALLER, stream = true } = {},
+  { model = MODEL, caller = CALLER, stream = true, ...more }: Terms = {},
 ) {
   const body = await readBody(new Request('http://tollgate/', { method: 'POST', body: text }), TERMS)
   const headers = new Headers()
-  const prompt = new Prompt({ surface, body, model: 'm', stream, framing: 'sse', headers })
+  const prompt = new Prompt({ surface, body, model: 'm', stream, framing: 'sse', headers, ...more })
   return { quoted: quote(prompt, model, caller), body }
+}
+
+interface Terms {
+  model?: Model
+  caller?: Caller
+  stream?: boolean
+  /** The body's, where it is not the surface's. */
+  format?: Format
 }
 
 test.each<[ConversationSurface, object, number]>([
@@ -132,6 +141,14 @@ test('credit that does not pay for the prompt pays for no answer, nor does none 
   const price = { version: 1n, rates: readPrices({ input: '0', output: '0' }) }
   const free = (await quoteOf('chat', HI, { model: { ...MODEL, price } })).quoted
   expect([0n, 1n].map(free.affordable)).toEqual([0, 1000])
+})
+
+test('what is stated in the words of the upstream is held for as it is, but where the reply has others', async () => {
+  const stated = JSON.stringify({ model: 'm', input: 'hi', max_output_tokens: 5 })
+  const model = { ...LONG, routes: [routeOf(channelOf(1, { format: 'openai-responses' }))] }
+  const most = async (surface: ConversationSurface) =>
+    (await quoteOf(surface, stated, { model, format: 'openai-responses' })).quoted.maxOutput
+  expect([await most('responses'), await most('chat')]).toEqual([5, 16])
 })
 
 test('what a caller states in the words of the upstream is held for as it is, thought and all', async () => {

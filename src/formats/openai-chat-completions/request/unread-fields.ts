@@ -1,4 +1,5 @@
 import { isEmpty } from '@/formats/openai-chat-completions/empty.ts'
+import { isFlat } from '@/formats/openai-chat-completions/tools-decode.ts'
 import {
   byType,
   firstOf,
@@ -92,14 +93,19 @@ function readOfMessage(message: JsonValue): Read {
 const FUNCTION: ReadFields = { name: true, description: true, parameters: true, strict: true }
 const GRAMMAR: ReadFields = { type: 'string', syntax: oneOf('lark', 'regex'), definition: 'string' }
 
+const CUSTOM_FORMAT: ReadFields = { ...GRAMMAR, grammar: object(GRAMMAR) }
+
 /** A tool that is neither is kept whole. */
 function readOfTool(value: JsonValue): Read {
   const tool = asObject(value)
+  if (tool !== undefined && isFlat(tool)) {
+    return { type: true, ...FUNCTION, format: object(CUSTOM_FORMAT), ...MARKS }
+  }
   if (asObject(tool?.['function']) === undefined && asObject(tool?.['custom']) === undefined) return true
   return {
     type: true,
     function: FUNCTION,
-    custom: { name: true, description: true, format: object({ ...GRAMMAR, grammar: object(GRAMMAR) }) },
+    custom: { name: true, description: true, format: object(CUSTOM_FORMAT) },
     ...MARKS,
   }
 }

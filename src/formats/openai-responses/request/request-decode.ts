@@ -229,7 +229,7 @@ const READ: ReadonlySet<string> = new Set([
 function decodeExtensions(body: JsonObject): JsonObject {
   // As entries, for a key may be `__proto__`.
   const extensions: [string, JsonValue | undefined][] = Object.entries(body).filter(
-    ([key, value]) => !READ.has(key) && value !== null && !(key === 'truncation' && value === 'disabled'),
+    ([key, value]) => !READ.has(key) && !saysNothing(key, value),
   )
   for (const [key, value] of Object.entries(asObject(body['reasoning']) ?? {})) {
     const read =
@@ -244,4 +244,10 @@ function decodeExtensions(body: JsonObject): JsonObject {
   const older = olderUser(body)
   if (older !== undefined) extensions.push(['user', older])
   return Object.fromEntries(extensions)
+}
+
+/** Cursor sends `messages` beside the input, with nothing in it. */
+function saysNothing(key: string, value: JsonValue | undefined): boolean {
+  if (key === 'truncation') return value === null || value === 'disabled'
+  return value === null || (key === 'messages' && Array.isArray(value) && value.length === 0)
 }
