@@ -63,7 +63,7 @@ const FORMAT_ROWS: readonly (readonly string[])[] = [
   ['faults', 'media', 'signatures', 'tools'],
   ['codec.ts'],
   ['plain'],
-  ['unread-fields.ts'],
+  ['shape.ts', 'unread-fields.ts'],
   [
     'answer-losses.ts',
     'answer-numbers.ts',

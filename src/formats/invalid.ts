@@ -1,11 +1,7 @@
-import type { TypeCheck } from '@sinclair/typebox/compiler'
-import { type ValueError, ValueErrorType } from '@sinclair/typebox/errors'
-import type { TSchema } from '@sinclair/typebox/type'
 import { GatewayError } from '@/errors/gateway-error.ts'
 import type { RequestField } from '@/generation/loss.ts'
 import type { MediaPart } from '@/generation/part.ts'
 import type { GenerationRequest } from '@/generation/request.ts'
-import type { JsonObject } from '@/json/json.ts'
 
 /** A path has keys of the caller's own, which may be a megabyte long, and goes into the answer twice, a log line and a row. */
 const MAX_PATH = 200
@@ -51,46 +47,4 @@ export function refuseSeveral({ candidates = 1 }: Pick<GenerationRequest, 'candi
 /** The error with the field called what `spell` calls it; any other error as it is. */
 export function respelled(error: unknown, spell: (field: RequestField) => string): unknown {
   return error instanceof UnsayableError ? unsupported(spell(error.field), error.problem) : error
-}
-
-/**
- * Holds a body to a compiled schema. `spell` turns a path of the checked body into the caller's own spelling.
- * @throws GatewayError `invalid_request` for the first fault. The submitted value is never echoed.
- */
-export function assertShape<T extends TSchema>(
-  check: TypeCheck<T>,
-  body: JsonObject,
-  spell: (path: string) => string = path => path,
-): void {
-  if (check.Check(body)) return
-  const first = check.Errors(body).First()
-  if (first === undefined) return
-  const { pointer, problem } = faultOf(first)
-  throw invalidRequest(spell(pathOf(pointer)) || 'body', problem)
-}
-
-/**
- * Where a fault is and what is wrong there, in words. Of the alternatives of a union the one that the value came
- * closest to speaks; where it is none of them at all, every one is named.
- */
-function faultOf(error: ValueError): { pointer: string; problem: string } {
-  const { path: pointer, message, type, errors } = error
-  if (type === ValueErrorType.ObjectRequiredProperty) return { pointer, problem: 'required' }
-  const faults = errors.flatMap(alternative => alternative.First() ?? []).map(faultOf)
-  const closest = faults.find(fault => fault.pointer.length > pointer.length)
-  if (closest !== undefined) return closest
-  const expected = new Set(faults.map(({ problem }) => problem.replace(/^expected /, '')))
-  const problem = expected.size === 0 ? message.replace(/^E/, 'e') : `expected ${[...expected].join(' or ')}`
-  return { pointer, problem }
-}
-
-/** A JSON pointer (`/messages/0/content`) as a field path (`messages[0].content`). */
-function pathOf(pointer: string): string {
-  let path = ''
-  for (const raw of pointer.split('/').slice(1)) {
-    const segment = raw.replaceAll('~1', '/').replaceAll('~0', '~')
-    if (/^\d+$/.test(segment)) path += `[${segment}]`
-    else path += path === '' ? segment : `.${segment}`
-  }
-  return path
 }

@@ -3,8 +3,8 @@ import { Type } from '@sinclair/typebox/type'
 import { GatewayError } from '@/errors/gateway-error.ts'
 import { FORMAT } from '@/formats/anthropic-messages/wire.ts'
 import type { ModelCall } from '@/formats/codec.ts'
-import { assertShape } from '@/formats/invalid.ts'
 import { schemaOutput } from '@/formats/schemas/output-format.ts'
+import { assertShape, open } from '@/formats/shape.ts'
 import {
   EFFORTS,
   type Effort,
@@ -34,48 +34,30 @@ import { unreadFieldsOf } from './unread-fields.ts'
  * The fields that the gateway acts on, as far as their shape is one type. Content (string or blocks) is judged block
  * by block in message-decode.ts, so that an error names the block. Nulls are silence and taken out before.
  */
-const open = { additionalProperties: true }
 const SHAPE = TypeCompiler.Compile(
-  Type.Object(
-    {
-      max_tokens: Type.Integer({ minimum: 0 }),
-      messages: Type.Array(Type.Object({ role: Type.String() }, open), { minItems: 1 }),
-      temperature: Type.Optional(Type.Number({ minimum: 0, maximum: 1 })),
-      top_p: Type.Optional(Type.Number({ minimum: 0, maximum: 1 })),
-      top_k: Type.Optional(Type.Integer({ minimum: 0 })),
-      stop_sequences: Type.Optional(Type.Array(Type.String())),
-      stream: Type.Optional(Type.Boolean()),
-      tools: Type.Optional(Type.Array(Type.Object({}, open))),
-      tool_choice: Type.Optional(Type.Object({ type: Type.String() }, open)),
-      thinking: Type.Optional(Type.Object({ type: Type.String() }, open)),
-      output_config: Type.Optional(Type.Object({}, open)),
-      output_format: Type.Optional(Type.Object({}, open)),
-      metadata: Type.Optional(Type.Object({}, open)),
-      service_tier: Type.Optional(Type.String()),
-    },
-    open,
-  ),
+  open({
+    max_tokens: Type.Integer({ minimum: 0 }),
+    messages: Type.Array(open({ role: Type.String() }), { minItems: 1 }),
+    temperature: Type.Optional(Type.Number({ minimum: 0, maximum: 1 })),
+    top_p: Type.Optional(Type.Number({ minimum: 0, maximum: 1 })),
+    top_k: Type.Optional(Type.Integer({ minimum: 0 })),
+    stop_sequences: Type.Optional(Type.Array(Type.String())),
+    stream: Type.Optional(Type.Boolean()),
+    tools: Type.Optional(Type.Array(open({}))),
+    tool_choice: Type.Optional(open({ type: Type.String() })),
+    thinking: Type.Optional(open({ type: Type.String() })),
+    output_config: Type.Optional(open({})),
+    output_format: Type.Optional(open({})),
+    metadata: Type.Optional(open({})),
+    service_tier: Type.Optional(Type.String()),
+  }),
 )
 
 /** Fields that `GenerationRequest` has a name for; every other one is an extension. */
 const NAMED: ReadonlySet<string> = new Set([
-  'model',
-  'messages',
-  'max_tokens',
-  'system',
-  'temperature',
-  'top_p',
-  'top_k',
-  'stop_sequences',
-  'stream',
-  'tools',
-  'tool_choice',
-  'thinking',
-  'output_config',
-  'output_format',
-  'metadata',
-  'service_tier',
-  'thread',
+  ...['model', 'messages', 'max_tokens', 'system', 'temperature', 'top_p', 'top_k', 'stop_sequences'],
+  ...['stream', 'tools', 'tool_choice', 'thinking', 'output_config', 'output_format', 'metadata'],
+  ...['service_tier', 'thread'],
 ])
 
 /** Reads a caller's request. Values of tomorrow (an unknown effort, block or tool) are no fault of the caller's. */

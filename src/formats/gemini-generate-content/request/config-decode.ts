@@ -45,23 +45,11 @@ export function decodeConfig(config: JsonObject): DecodedConfig {
   }
 }
 
-const NEUTRAL = new Set([
-  'temperature',
-  'topP',
-  'topK',
-  'candidateCount',
-  'maxOutputTokens',
-  'stopSequences',
-  'seed',
-  'presencePenalty',
-  'frequencyPenalty',
-  'responseLogprobs',
-  'logprobs',
-  'responseModalities',
-  'thinkingConfig',
-  'responseMimeType',
-  'responseSchema',
-  'responseJsonSchema',
+/** The fields that are read above; every other one is an extension. */
+const NAMED: ReadonlySet<string> = new Set([
+  ...['temperature', 'topP', 'topK', 'candidateCount', 'maxOutputTokens', 'stopSequences', 'seed'],
+  ...['presencePenalty', 'frequencyPenalty', 'responseLogprobs', 'logprobs', 'responseModalities'],
+  ...['thinkingConfig', 'responseMimeType', 'responseSchema', 'responseJsonSchema'],
 ])
 
 /** The fields of `generationConfig` that only Gemini has. */
@@ -69,7 +57,7 @@ export function configExtensions(config: JsonObject): JsonObject {
   // An enum answer is text to every other format; its schema would mean JSON there.
   const output =
     decodeOutput(config)?.type === 'text' ? ['responseMimeType', 'responseSchema', 'responseJsonSchema'] : []
-  const isRead = (key: string) => NEUTRAL.has(key) || (key === 'responseFormat' && textFormat(config))
+  const isRead = (key: string) => NAMED.has(key) || (key === 'responseFormat' && textFormat(config))
   const own = (key: string) => !isRead(key) || (output.includes(key) && config[key] !== 'text/plain')
   return Object.fromEntries(Object.entries(config).filter(([key]) => own(key)))
 }

@@ -3,17 +3,8 @@ import { asObject, isJsonObject, type JsonObject, type JsonValue } from '@/json/
 
 /** Values that belong to the caller: their keys are data and stay as they are. */
 const USER_DATA = new Set([
-  'args',
-  'customConfigs',
-  'headers',
-  'labels',
-  'parameters',
-  'parametersJsonSchema',
-  'partMetadata',
-  'response',
-  'responseJsonSchema',
-  'responseSchema',
-  'schema',
+  ...['args', 'customConfigs', 'headers', 'labels', 'parameters', 'parametersJsonSchema', 'partMetadata'],
+  ...['response', 'responseJsonSchema', 'responseSchema', 'schema'],
 ])
 
 /** Fields that are lists, for which the API takes a single item as well: its own documentation writes it so. */
@@ -21,19 +12,9 @@ const LISTS = new Set(['contents', 'functionDeclarations', 'parts', 'tools'])
 
 /** Numbers, which proto JSON reads from a text as well. */
 const NUMBERS = new Set([
-  'candidateCount',
-  'durationSeconds',
-  'frequencyPenalty',
-  'logprobs',
-  'maxOutputTokens',
-  'outputDimensionality',
-  'presencePenalty',
-  'sampleCount',
-  'seed',
-  'temperature',
-  'thinkingBudget',
-  'topK',
-  'topP',
+  ...['candidateCount', 'durationSeconds', 'frequencyPenalty', 'logprobs', 'maxOutputTokens'],
+  ...['outputDimensionality', 'presencePenalty', 'sampleCount', 'seed', 'temperature', 'thinkingBudget'],
+  ...['topK', 'topP'],
 ])
 
 const NUMERIC = /^-?\d+(\.\d+)?(e[+-]?\d+)?$/i

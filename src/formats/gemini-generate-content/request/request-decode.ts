@@ -1,7 +1,7 @@
 import type { ModelCall } from '@/formats/codec.ts'
 import { decodeContents } from '@/formats/gemini-generate-content/contents-decode.ts'
 import { FORMAT } from '@/formats/gemini-generate-content/wire.ts'
-import { assertShape } from '@/formats/invalid.ts'
+import { assertShape } from '@/formats/shape.ts'
 import { type TextPart, textPart } from '@/generation/part.ts'
 import type { GenerationRequest } from '@/generation/request.ts'
 import { asArray, asBoolean, asObject, asString, type JsonObject, type JsonValue } from '@/json/json.ts'

@@ -1,10 +1,6 @@
 import { TypeCompiler } from '@sinclair/typebox/compiler'
-import { type TObject, type TProperties, Type } from '@sinclair/typebox/type'
-
-/** An object of which we read these fields; tomorrow's fields pass. */
-function open<T extends TProperties>(properties: T): TObject<T> {
-  return Type.Object(properties, { additionalProperties: true })
-}
+import { Type } from '@sinclair/typebox/type'
+import { open } from '@/formats/shape.ts'
 
 const anyObject = open({})
 const text = Type.Optional(Type.String())

@@ -1,5 +1,5 @@
 import type { ModelCall } from '@/formats/codec.ts'
-import { assertShape, invalidRequest } from '@/formats/invalid.ts'
+import { invalidRequest } from '@/formats/invalid.ts'
 import { endUser, olderUser, sharedHints } from '@/formats/openai/shared-fields.ts'
 import { cacheMark } from '@/formats/openai-chat-completions/content-decode.ts'
 import {
@@ -9,6 +9,7 @@ import {
 } from '@/formats/openai-chat-completions/tools-decode.ts'
 import { FORMAT } from '@/formats/openai-chat-completions/wire.ts'
 import { schemaOutput } from '@/formats/schemas/output-format.ts'
+import { assertShape } from '@/formats/shape.ts'
 import {
   EFFORTS,
   type GenerationRequest,
@@ -133,8 +134,8 @@ function decodeMetadata(metadata: JsonObject | undefined): Record<string, string
   return Object.fromEntries(Object.entries(metadata).map(([name, value]) => [name, asString(value) ?? '']))
 }
 
-/** The fields that are read above or that speak of the reply only. */
-const KNOWN_FIELDS: ReadonlySet<string> = new Set([
+/** The fields that are read above or that speak of the reply only; every other one is an extension. */
+const NAMED: ReadonlySet<string> = new Set([
   ...['model', 'messages', 'stream', 'stream_options', 'tools', 'tool_choice', 'parallel_tool_calls'],
   ...['functions', 'function_call', 'response_format', 'verbosity', 'reasoning_effort', 'reasoning'],
   ...['max_tokens', 'max_completion_tokens', 'temperature', 'top_p', 'top_k', 'stop', 'seed'],
@@ -159,5 +160,5 @@ function isKnown(name: string, value: JsonValue | undefined, body: JsonObject): 
   if (name === 'verbosity') return asWord(VERBOSITIES, value) !== undefined
   if (name === 'thinking') return thinkingSwitch(body) !== undefined
   if (name === 'user') return olderUser(body) === undefined
-  return KNOWN_FIELDS.has(name)
+  return NAMED.has(name)
 }

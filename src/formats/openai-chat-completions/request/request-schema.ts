@@ -1,10 +1,6 @@
 import { TypeCompiler } from '@sinclair/typebox/compiler'
-import { type TProperties, type TSchema, Type } from '@sinclair/typebox/type'
-
-/** An object of which only these fields are looked at; all others survive. */
-function open<T extends TProperties>(properties: T) {
-  return Type.Object(properties, { additionalProperties: true })
-}
+import { type TSchema, Type } from '@sinclair/typebox/type'
+import { open } from '@/formats/shape.ts'
 
 /** A field that may be missing or null: clients write null for "nothing said". */
 function maybe<T extends TSchema>(schema: T) {

@@ -2,10 +2,11 @@ import { TypeCompiler } from '@sinclair/typebox/compiler'
 import { Type } from '@sinclair/typebox/type'
 import { GatewayError } from '@/errors/gateway-error.ts'
 import type { ModelCall } from '@/formats/codec.ts'
-import { assertShape, invalidRequest, unsupported } from '@/formats/invalid.ts'
+import { invalidRequest, unsupported } from '@/formats/invalid.ts'
 import { endUser, olderUser, sharedHints } from '@/formats/openai/shared-fields.ts'
 import { ENCRYPTED, FORMAT, LOGPROBS } from '@/formats/openai-responses/wire.ts'
 import { schemaOutput } from '@/formats/schemas/output-format.ts'
+import { assertShape, open } from '@/formats/shape.ts'
 import { textPart } from '@/generation/part.ts'
 import {
   EFFORTS,
@@ -33,36 +34,32 @@ import { decodeToolChoice } from './tool-choice.ts'
 import { decodeTools } from './tools.ts'
 import { unreadFieldsOf } from './unread-fields.ts'
 
-const open = { additionalProperties: true }
 const text = Type.Optional(Type.String())
 const flag = Type.Optional(Type.Boolean())
-const object = Type.Optional(Type.Object({}, open))
+const object = Type.Optional(open({}))
 
 /** A field that is null is a field that is not there, so nulls are taken out before a body is held to this. */
 const SHAPE = TypeCompiler.Compile(
-  Type.Object(
-    {
-      max_output_tokens: Type.Optional(Type.Integer({ minimum: 1 })),
-      temperature: Type.Optional(Type.Number({ minimum: 0, maximum: 2 })),
-      top_p: Type.Optional(Type.Number({ minimum: 0, maximum: 1 })),
-      top_logprobs: Type.Optional(Type.Integer({ minimum: 0, maximum: 20 })),
-      parallel_tool_calls: flag,
-      store: flag,
-      stream: flag,
-      background: flag,
-      tools: Type.Optional(Type.Array(Type.Object({}, open))),
-      text: object,
-      reasoning: object,
-      metadata: object,
-      include: Type.Optional(Type.Array(Type.String())),
-      user: text,
-      safety_identifier: text,
-      prompt_cache_key: text,
-      service_tier: text,
-      previous_response_id: text,
-    },
-    open,
-  ),
+  open({
+    max_output_tokens: Type.Optional(Type.Integer({ minimum: 1 })),
+    temperature: Type.Optional(Type.Number({ minimum: 0, maximum: 2 })),
+    top_p: Type.Optional(Type.Number({ minimum: 0, maximum: 1 })),
+    top_logprobs: Type.Optional(Type.Integer({ minimum: 0, maximum: 20 })),
+    parallel_tool_calls: flag,
+    store: flag,
+    stream: flag,
+    background: flag,
+    tools: Type.Optional(Type.Array(open({}))),
+    text: object,
+    reasoning: object,
+    metadata: object,
+    include: Type.Optional(Type.Array(Type.String())),
+    user: text,
+    safety_identifier: text,
+    prompt_cache_key: text,
+    service_tier: text,
+    previous_response_id: text,
+  }),
 )
 
 /** Reads a Responses request. Throws as `Codec.decodeRequest` says. */
@@ -197,32 +194,10 @@ function decodeMetadata(body: JsonObject): Readonly<Record<string, string>> | un
  * `background` is refused unless false, `client_metadata` (Codex) describes the caller's machine and stays here.
  */
 const READ: ReadonlySet<string> = new Set([
-  'model',
-  'input',
-  'instructions',
-  'stream',
-  'stream_options',
-  'background',
-  'client_metadata',
-  'previous_response_id',
-  'conversation',
-  'prompt',
-  'tools',
-  'tool_choice',
-  'parallel_tool_calls',
-  'text',
-  'reasoning',
-  'include',
-  'max_output_tokens',
-  'temperature',
-  'top_p',
-  'top_logprobs',
-  'user',
-  'safety_identifier',
-  'metadata',
-  'prompt_cache_key',
-  'service_tier',
-  'store',
+  ...['model', 'input', 'instructions', 'stream', 'stream_options', 'background', 'client_metadata'],
+  ...['previous_response_id', 'conversation', 'prompt', 'tools', 'tool_choice', 'parallel_tool_calls'],
+  ...['text', 'reasoning', 'include', 'max_output_tokens', 'temperature', 'top_p', 'top_logprobs'],
+  ...['user', 'safety_identifier', 'metadata', 'prompt_cache_key', 'service_tier', 'store'],
 ])
 
 /** What has no neutral name. A field inside `reasoning` or `text` is keyed with a dot, as `reasoning.context`. */
