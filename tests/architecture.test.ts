@@ -71,6 +71,7 @@ const FORMAT_ROWS: readonly (readonly string[])[] = [
     'cumulative-usage.ts',
     'effort.ts',
     'extensions.ts',
+    'field-names.ts',
     'fitted-values.ts',
     'invalid.ts',
     'model-edit.ts',

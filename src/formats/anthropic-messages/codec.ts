@@ -1,5 +1,6 @@
 import type { Codec } from '@/formats/codec.ts'
 import { decodeFault } from '@/formats/faults/fault.ts'
+import { COMMON_NAMES } from '@/formats/field-names.ts'
 import { hasMark } from '@/json/mark.ts'
 import { encodeError, encodeErrorEvent } from './answer/error.ts'
 import { decodeResponse, encodeResponse, reportedUsage, servedTier } from './answer/response.ts'
@@ -14,6 +15,7 @@ import { tokenCount } from './token-count.ts'
 import { ARGUMENT_NAME, DATA_KEYS, FORMAT } from './wire.ts'
 
 const FIELD_NAMES: Codec['fieldNames'] = {
+  ...COMMON_NAMES,
   instructions: 'system',
   tools: 'tools',
   toolChoice: 'tool_choice',
@@ -24,22 +26,9 @@ const FIELD_NAMES: Codec['fieldNames'] = {
   reasoningEffort: 'output_config.effort',
   reasoningBudget: 'thinking.budget_tokens',
   maxOutputTokens: 'max_tokens',
-  temperature: 'temperature',
-  topP: 'top_p',
-  topK: 'top_k',
   stop: 'stop_sequences',
-  seed: 'seed',
-  presencePenalty: 'presence_penalty',
-  frequencyPenalty: 'frequency_penalty',
-  logitBias: 'logit_bias',
   logprobs: 'logprobs',
-  candidates: 'n',
-  modalities: 'modalities',
   user: 'metadata.user_id',
-  metadata: 'metadata',
-  promptCacheKey: 'prompt_cache_key',
-  serviceTier: 'service_tier',
-  store: 'store',
   cacheMark: 'cache_control',
   toolStrict: 'tools.strict',
   outputStrict: 'output_config.format.strict',

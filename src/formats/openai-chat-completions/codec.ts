@@ -1,5 +1,6 @@
 import type { Codec } from '@/formats/codec.ts'
 import { decodeFault } from '@/formats/faults/fault.ts'
+import { COMMON_NAMES } from '@/formats/field-names.ts'
 import { encodeOpenaiError } from '@/formats/openai/error.ts'
 import { servedTier } from '@/formats/openai/shared-fields.ts'
 import { encodeErrorEvent } from './answer/error.ts'
@@ -41,6 +42,7 @@ export const openaiChatCompletions: Codec = {
   keepalive: ': keepalive\n\n',
   isTelling,
   fieldNames: {
+    ...COMMON_NAMES,
     instructions: 'messages',
     tools: ['tools', 'functions'],
     toolChoice: ['tool_choice', 'function_call'],
@@ -52,22 +54,9 @@ export const openaiChatCompletions: Codec = {
     reasoningEffort: ['reasoning_effort', 'reasoning.effort', 'thinking'],
     reasoningBudget: ['reasoning.max_tokens', 'thinking.budget_tokens'],
     maxOutputTokens: ['max_completion_tokens', 'max_tokens'],
-    temperature: 'temperature',
-    topP: 'top_p',
-    topK: 'top_k',
     stop: 'stop',
-    seed: 'seed',
-    presencePenalty: 'presence_penalty',
-    frequencyPenalty: 'frequency_penalty',
-    logitBias: 'logit_bias',
     logprobs: 'logprobs',
-    candidates: 'n',
-    modalities: 'modalities',
     user: ['safety_identifier', 'user'],
-    metadata: 'metadata',
-    promptCacheKey: 'prompt_cache_key',
-    serviceTier: 'service_tier',
-    store: 'store',
     cacheMark: ['prompt_cache_breakpoint', 'cache_control'],
     toolStrict: 'tools.function.strict',
     outputStrict: 'response_format.json_schema.strict',

@@ -1,5 +1,6 @@
 import type { Codec } from '@/formats/codec.ts'
 import { decodeFault } from '@/formats/faults/fault.ts'
+import { COMMON_NAMES } from '@/formats/field-names.ts'
 import { Losses } from '@/formats/losses.ts'
 import { encodeOpenaiError } from '@/formats/openai/error.ts'
 import { servedTier } from '@/formats/openai/shared-fields.ts'
@@ -54,6 +55,7 @@ export const openaiResponses: Codec = {
   },
   passthrough,
   fieldNames: {
+    ...COMMON_NAMES,
     instructions: 'instructions',
     tools: 'tools',
     toolChoice: 'tool_choice',
@@ -64,22 +66,9 @@ export const openaiResponses: Codec = {
     reasoningEffort: 'reasoning.effort',
     reasoningBudget: 'reasoning.budget',
     maxOutputTokens: 'max_output_tokens',
-    temperature: 'temperature',
-    topP: 'top_p',
-    topK: 'top_k',
     stop: 'stop',
-    seed: 'seed',
-    presencePenalty: 'presence_penalty',
-    frequencyPenalty: 'frequency_penalty',
-    logitBias: 'logit_bias',
     logprobs: ['top_logprobs', 'include'],
-    candidates: 'n',
-    modalities: 'modalities',
     user: ['safety_identifier', 'user'],
-    metadata: 'metadata',
-    promptCacheKey: 'prompt_cache_key',
-    serviceTier: 'service_tier',
-    store: 'store',
     cacheMark: 'prompt_cache_breakpoint',
     toolStrict: 'tools.strict',
     outputStrict: 'text.format.strict',
