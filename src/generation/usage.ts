@@ -85,11 +85,23 @@ export interface CountNames {
 }
 
 /**
- * Whether a vendor's counts are to be believed: both sides are told, one perhaps by the total, and no count that is there
- * is impossible. A report that is not is none: what was used is counted here instead. A count that is no number (a text,
- * say) is impossible, too; taken for none, as one that is missing, it would make that side of the answer free.
+ * What a vendor's report says of usage, if it is to be believed: both sides are told, one perhaps by the total (null is no
+ * zero), and no count that is there is impossible. A report that is not is none: what was used is counted here instead. A
+ * count that is no number (a text, say) is impossible, too; taken for none, as one that is missing, it would make that side
+ * of the answer free. So is usage that only a breakdown tells of, beyond what the totals beside it say.
+ * @param decode reads the counts as they stand
  */
-export function isReport(wire: JsonObject, { input, output, total, beside = [] }: CountNames): boolean {
+export function readReport(
+  wire: JsonObject | undefined,
+  names: CountNames,
+  decode: (wire: JsonObject) => Usage,
+): Usage | undefined {
+  if (wire === undefined || !isReport(wire, names)) return undefined
+  const usage = decode(wire)
+  return inputTokens(usage) <= MOST_COUNT && outputTokens(usage) <= MOST_COUNT ? usage : undefined
+}
+
+function isReport(wire: JsonObject, { input, output, total, beside = [] }: CountNames): boolean {
   const sides = [standingOf(wire, input), standingOf(wire, output)]
   if (sides.includes('impossible') || standingOf(wire, beside) === 'impossible') return false
   if (!sides.includes('untold')) return true
@@ -139,11 +151,6 @@ export function untoldTokens(
   // More thoughts than there is answer cannot be within it.
   if (thought > output) return { input: 0, output: Math.min(rest, thought) }
   return { input: outside, output: 0 }
-}
-
-/** The usage, if it is possible: a breakdown can say what the totals beside it do not. */
-export function possible(usage: Usage): Usage | undefined {
-  return inputTokens(usage) <= MOST_COUNT && outputTokens(usage) <= MOST_COUNT ? usage : undefined
 }
 
 /** The usage in whole tokens: what a vendor counts in fractions is not charged as such. */

@@ -1,13 +1,6 @@
 import { replyTier } from '@/formats/anthropic-messages/reply.ts'
 import type { MessageDeltaUsage, MessageUsage, ServerToolUsage } from '@/formats/anthropic-messages/wire.ts'
-import {
-  type CountNames,
-  isReport,
-  outputTokens,
-  possible,
-  type Usage,
-  wholeCount,
-} from '@/generation/usage.ts'
+import { type CountNames, outputTokens, readReport, type Usage, wholeCount } from '@/generation/usage.ts'
 import { asObject, asObjects, asString, type JsonObject } from '@/json/json.ts'
 
 /**
@@ -58,9 +51,9 @@ function decodeCounts(wire: JsonObject): Usage {
   }
 }
 
-/** As `decodeUsage`; undefined where there is none, or where only one side is counted, since null is not zero. */
+/** As `decodeUsage`; undefined for a report that is none. */
 export function readUsage(wire: JsonObject | undefined): Usage | undefined {
-  return wire === undefined || !isReport(wire, COUNTS) ? undefined : possible(decodeUsage(wire))
+  return readReport(wire, COUNTS, decodeUsage)
 }
 
 /** The tier that served an answer with this usage: fast mode is one, though the API has it in a field of its own. */

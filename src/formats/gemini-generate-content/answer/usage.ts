@@ -1,9 +1,8 @@
 import {
   type CountNames,
   inputTokens,
-  isReport,
   outputTokens,
-  possible,
+  readReport,
   type Usage,
   untoldTokens,
   wholeCount,
@@ -46,9 +45,9 @@ export function decodeUsage(metadata: JsonObject): Usage {
   }
 }
 
-/** As `decodeUsage`; undefined where there is none, or where only one side is counted. */
+/** As `decodeUsage`; undefined for a report that is none. */
 export function readUsage(metadata: JsonObject | undefined): Usage | undefined {
-  return metadata === undefined || !isReport(metadata, COUNTS) ? undefined : possible(decodeUsage(metadata))
+  return readReport(metadata, COUNTS, decodeUsage)
 }
 
 /** The word for the tier that served an answer: Gemini's API and Vertex have a field each. */

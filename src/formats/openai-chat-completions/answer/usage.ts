@@ -3,9 +3,8 @@ import type { CompletionUsage } from '@/formats/openai-chat-completions/wire.ts'
 import {
   type CountNames,
   inputTokens,
-  isReport,
   outputTokens,
-  possible,
+  readReport,
   type Usage,
   untoldTokens,
   wholeCount,
@@ -21,9 +20,9 @@ export function decodeUsage(usage: JsonObject): Usage {
   return { ...decodeInput(counts), ...decodeOutput(usage, counts), serverTools: serverTools(usage) }
 }
 
-/** As `decodeUsage`; undefined where there is none, or where only one side is counted, since null is not zero. */
+/** As `decodeUsage`; undefined for a report that is none. */
 export function readUsage(usage: JsonObject | undefined): Usage | undefined {
-  return usage === undefined || !isReport(usage, COUNTS) ? undefined : possible(decodeUsage(usage))
+  return readReport(usage, COUNTS, decodeUsage)
 }
 
 /** What Chat's `usage` calls its counts. */

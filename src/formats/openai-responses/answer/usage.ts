@@ -2,22 +2,24 @@ import { restOf, servedTier } from '@/formats/openai/shared-fields.ts'
 import {
   type CountNames,
   inputTokens,
-  isReport,
   outputTokens,
-  possible,
+  readReport,
   type Usage,
   untoldTokens,
   wholeCount,
 } from '@/generation/usage.ts'
 import { asArray, asNumber, asObject, type JsonObject } from '@/json/json.ts'
 
-/**
- * Usage of a response object. Its totals include what was cached and what was reasoned.
- * @returns undefined when the response names none, has null in its place, or one that cannot be or tells one side only.
- */
-export function decodeUsage(response: JsonObject): Usage | undefined {
-  const wire = asObject(response['usage'])
-  if (wire === undefined || !isReport(wire, COUNTS)) return undefined
+/** Usage of a response object; undefined for a report that is none. */
+export function readUsage(response: JsonObject): Usage | undefined {
+  return readReport(asObject(response['usage']), COUNTS, wire => ({
+    ...decodeUsage(wire),
+    serverTools: serverTools(response),
+  }))
+}
+
+/** Its totals include what was cached and what was reasoned. */
+function decodeUsage(wire: JsonObject): Omit<Usage, 'serverTools'> {
   const told = {
     input: wholeCount(wire['input_tokens'] ?? restOf(wire, 'output_tokens')),
     output: wholeCount(wire['output_tokens'] ?? restOf(wire, 'input_tokens')),
@@ -34,7 +36,7 @@ export function decodeUsage(response: JsonObject): Usage | undefined {
   const ttl = asObject(details?.['cache_write_tokens_details'])
   const cacheWrite1h = Math.min(wholeCount(ttl?.['ttl_12h_tokens']), cacheWrite)
   const reasoning = Math.min(Math.max(thought, untold.output), output)
-  return possible({
+  return {
     inputUncached: input - cacheRead - cacheWrite,
     cacheRead,
     cacheWrite5m: cacheWrite - cacheWrite1h,
@@ -43,8 +45,7 @@ export function decodeUsage(response: JsonObject): Usage | undefined {
     reasoning,
     audioInput: 0,
     audioOutput: 0,
-    serverTools: serverTools(response),
-  })
+  }
 }
 
 const COUNTS = {
