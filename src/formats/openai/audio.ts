@@ -1,5 +1,6 @@
 import { NO_USAGE, readCount, readSeconds, type Usage } from '@/generation/usage.ts'
 import { asObject, type JsonObject } from '@/json/json.ts'
+import { toldSides } from './shared-fields.ts'
 
 /**
  * What OpenAI's audio endpoints say of a transcript's usage: tokens or seconds, by the model; one of them is there.
@@ -13,22 +14,19 @@ interface TranscriptUsage {
 
 /** Tokens of `speech.audio.done`, the only place where speech tells them; its output is sound. */
 export function readSpeechUsage(done: JsonObject): Usage | undefined {
-  const usage = asObject(done['usage'])
-  const input = readCount(usage?.['input_tokens'])
-  const output = readCount(usage?.['output_tokens'])
-  if (input === undefined || output === undefined) return undefined
-  return { ...NO_USAGE, inputUncached: input, audioOutput: output }
+  const told = toldSides(asObject(done['usage']))
+  return told && { ...NO_USAGE, inputUncached: told.input, audioOutput: told.output }
 }
 
 /** Usage of a transcript, whole or in its last event; Whisper says how long the sound was, and no tokens. */
 export function readTranscriptUsage(answer: JsonObject): TranscriptUsage | undefined {
   const usage = asObject(answer['usage'])
   const seconds = readSeconds(usage?.['seconds']) ?? readSeconds(answer['duration'])
-  const input = readCount(usage?.['input_tokens'])
-  const output = readCount(usage?.['output_tokens'])
-  if (input === undefined || output === undefined) {
+  const told = toldSides(usage)
+  if (told === undefined) {
     return seconds === undefined ? undefined : { tokens: undefined, seconds: Math.ceil(seconds) }
   }
+  const { input, output } = told
   const sound = readCount(asObject(usage?.['input_token_details'])?.['audio_tokens']) ?? input
   return {
     tokens: {

@@ -6,6 +6,7 @@ import { NO_USAGE, outputTokens, readCount, type Usage } from '@/generation/usag
 import { asArray, asNumber, asObject, asString, type JsonObject, present } from '@/json/json.ts'
 import { formatEvent } from '@/sse/event.ts'
 import { imageTypeOf, outputFormatOf } from './image-type.ts'
+import { toldSides } from './shared-fields.ts'
 import { unknownFields } from './unknown-fields.ts'
 
 /**
@@ -137,9 +138,9 @@ function decodeImage(entry: JsonObject, mediaType: string): MadeImage[] {
 /** What an answer or a last event says was used; undefined if it says nothing (the older models do not). */
 export function decodeImageUsage(json: JsonObject): Usage | undefined {
   const usage = asObject(json['usage'])
-  const input = readCount(usage?.['input_tokens'])
-  const output = readCount(usage?.['output_tokens'])
-  if (input === undefined || output === undefined) return undefined
+  const told = toldSides(usage)
+  if (told === undefined) return undefined
+  const { input, output } = told
   const cached = asNumber(asObject(usage?.['input_tokens_details'])?.['cached_tokens']) ?? 0
   const cacheRead = Math.max(0, Math.min(cached, input))
   return { ...NO_USAGE, inputUncached: input - cacheRead, cacheRead, outputText: output }
@@ -148,9 +149,9 @@ export function decodeImageUsage(json: JsonObject): Usage | undefined {
 /** What the model that wrote an SVG has used; `usage` holds only what drawing used. Undefined if none wrote one. */
 export function decodeAuthorUsage(json: JsonObject): Usage | undefined {
   const usage = asObject(json['svg_usage'])
-  const input = readCount(usage?.['input_tokens'])
-  const output = readCount(usage?.['output_tokens'])
-  if (input === undefined || output === undefined) return undefined
+  const told = toldSides(usage)
+  if (told === undefined) return undefined
+  const { input, output } = told
   const reasoning = Math.min(output, readCount(usage?.['reasoning_tokens']) ?? 0)
   return { ...NO_USAGE, inputUncached: input, outputText: output - reasoning, reasoning }
 }

@@ -1,7 +1,9 @@
 import { fitKey } from '@/formats/fitted-values.ts'
+import { invalidRequest } from '@/formats/invalid.ts'
 import type { Format } from '@/generation/format.ts'
 import type { CacheMark } from '@/generation/part.ts'
-import { wholeCount } from '@/generation/usage.ts'
+import type { GenerationRequest } from '@/generation/request.ts'
+import { readCount, wholeCount } from '@/generation/usage.ts'
 import { asNonEmpty, asObject, asString, type JsonObject, present } from '@/json/json.ts'
 
 const HINTS = ['prompt_cache_retention', 'prompt_cache_options', 'user'] as const
@@ -66,6 +68,22 @@ export function servedTier(answer: JsonObject): string | undefined {
 /** One side of a usage by its total and the other. */
 export function restOf(usage: JsonObject, other: string): number {
   return wholeCount(usage['total_tokens']) - wholeCount(usage[other])
+}
+
+/** The tokens of both sides, as OpenAI's operations tell them; undefined where one is not told. */
+export function toldSides(usage: JsonObject | undefined): { input: number; output: number } | undefined {
+  const input = readCount(usage?.['input_tokens'])
+  const output = readCount(usage?.['output_tokens'])
+  return input === undefined || output === undefined ? undefined : { input, output }
+}
+
+/** `metadata` as both formats have it; an empty one says nothing. */
+export function decodeMetadata({ metadata }: JsonObject): GenerationRequest['metadata'] {
+  const texts = Object.entries(asObject(metadata) ?? {}).map(([key, value]) => {
+    if (typeof value !== 'string') throw invalidRequest(`metadata.${key}`, 'expected string')
+    return [key, value]
+  })
+  return texts.length === 0 ? undefined : Object.fromEntries(texts)
 }
 
 /** A cache mark as both formats write it: of lifetimes OpenAI has 30 minutes and 12 hours, for 5 minutes and an hour. */

@@ -1,5 +1,6 @@
 import { unsayableMedia } from '@/formats/invalid.ts'
 import { dataUri } from '@/formats/media/data-uri.ts'
+import { soundFormatOf } from '@/formats/openai/sound-format.ts'
 import { FORMAT } from '@/formats/openai-chat-completions/wire.ts'
 import type { MediaPart, Part, TextPart } from '@/generation/part.ts'
 import { isJsonObject, type JsonObject, present } from '@/json/json.ts'
@@ -130,23 +131,12 @@ function encodeFile(part: MediaPart, rules: TargetRules): JsonObject {
   }
 }
 
-const AUDIO_FORMATS: ReadonlyMap<string, string> = new Map([
-  ['mpeg', 'mp3'],
-  ['x-mp3', 'mp3'],
-  ['x-wav', 'wav'],
-  ['wave', 'wav'],
-  ['vnd.wave', 'wav'],
-])
-
 function encodeAudio(part: MediaPart, rules: TargetRules): JsonObject {
   const { source } = part
   // https://docs.mistral.ai/capabilities/audio: its data or its address alone
   if (rules.vendor.isMistral && source.type === 'url') return { type: 'input_audio', input_audio: source.url }
   if (source.type !== 'base64') throw unsayableMedia(part, 'has audio that is not given in base64')
   if (rules.vendor.isMistral) return { type: 'input_audio', input_audio: source.data }
-  const [subtype = 'wav'] = (part.mediaType ?? 'audio/wav').replace(/^audio\//, '').split(';')
-  return {
-    type: 'input_audio',
-    input_audio: { data: source.data, format: AUDIO_FORMATS.get(subtype) ?? subtype },
-  }
+  const format = soundFormatOf(part.mediaType)
+  return { type: 'input_audio', input_audio: { data: source.data, format } }
 }

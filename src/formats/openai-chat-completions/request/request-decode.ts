@@ -1,6 +1,6 @@
 import type { ModelCall } from '@/formats/codec.ts'
 import { invalidRequest } from '@/formats/invalid.ts'
-import { endUser, olderUser, sharedHints } from '@/formats/openai/shared-fields.ts'
+import { decodeMetadata, endUser, olderUser, sharedHints } from '@/formats/openai/shared-fields.ts'
 import { cacheMark } from '@/formats/openai-chat-completions/content-decode.ts'
 import {
   decodeToolChoice,
@@ -69,7 +69,7 @@ export function decodeRequest(body: JsonObject, call: ModelCall): GenerationRequ
     candidates: asNumber(body['n']),
     modalities: asArray(body['modalities']).flatMap(kind => asWord(MODALITIES, kind) ?? []),
     user: endUser(body),
-    metadata: decodeMetadata(asObject(body['metadata'])),
+    metadata: decodeMetadata(body),
     promptCacheKey: asNonEmpty(body['prompt_cache_key']),
     serviceTier: asString(body['service_tier']),
     store: asBoolean(body['store']),
@@ -127,11 +127,6 @@ function decodeReasoning(body: JsonObject): Reasoning | undefined {
 function decodeLogitBias(bias: JsonObject | undefined): Record<string, number> | undefined {
   if (bias === undefined || Object.keys(bias).length === 0) return undefined
   return Object.fromEntries(Object.entries(bias).map(([token, weight]) => [token, asNumber(weight) ?? 0]))
-}
-
-function decodeMetadata(metadata: JsonObject | undefined): Record<string, string> | undefined {
-  if (metadata === undefined || Object.keys(metadata).length === 0) return undefined
-  return Object.fromEntries(Object.entries(metadata).map(([name, value]) => [name, asString(value) ?? '']))
 }
 
 /** The fields that are read above or that speak of the reply only; every other one is an extension. */

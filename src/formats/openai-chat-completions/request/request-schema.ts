@@ -96,7 +96,7 @@ export const REQUEST = TypeCompiler.Compile(
     modalities: maybe(Type.Array(Type.String())),
     user: maybe(Type.String()),
     safety_identifier: maybe(Type.String()),
-    metadata: maybe(Type.Record(Type.String(), Type.String())),
+    metadata: maybe(open({})),
     prompt_cache_key: maybe(Type.String()),
     service_tier: maybe(Type.String()),
     store: maybe(Type.Boolean()),

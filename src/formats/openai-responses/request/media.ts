@@ -1,6 +1,7 @@
 import { unsayable, unsayableMedia } from '@/formats/invalid.ts'
 import type { Losses } from '@/formats/losses.ts'
 import { dataUri } from '@/formats/media/data-uri.ts'
+import { soundFormatOf } from '@/formats/openai/sound-format.ts'
 import { FORMAT } from '@/formats/openai-responses/wire.ts'
 import type { MediaPart } from '@/generation/part.ts'
 import { type JsonObject, present } from '@/json/json.ts'
@@ -76,8 +77,7 @@ function extensionOf(mediaType: string): string {
 
 function encodeAudio(part: MediaPart): JsonObject {
   if (part.source.type !== 'base64') throw unsayableMedia(part, 'holds audio that is not inline')
-  const [subtype = 'wav'] = (part.mediaType ?? 'audio/wav').replace(/^audio\//, '').split(';')
-  const format = /wav/.test(subtype) ? 'wav' : /^(?:x-)?(?:mp3|mpeg)$/.test(subtype) ? 'mp3' : subtype
+  const format = soundFormatOf(part.mediaType)
   return { type: 'input_audio', input_audio: { data: part.source.data, format } }
 }
 

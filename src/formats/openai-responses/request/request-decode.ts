@@ -3,7 +3,7 @@ import { Type } from '@sinclair/typebox/type'
 import { GatewayError } from '@/errors/gateway-error.ts'
 import type { ModelCall } from '@/formats/codec.ts'
 import { invalidRequest, unsupported } from '@/formats/invalid.ts'
-import { endUser, olderUser, sharedHints } from '@/formats/openai/shared-fields.ts'
+import { decodeMetadata, endUser, olderUser, sharedHints } from '@/formats/openai/shared-fields.ts'
 import { ENCRYPTED, FORMAT, LOGPROBS } from '@/formats/openai-responses/wire.ts'
 import { schemaOutput } from '@/formats/schemas/output-format.ts'
 import { assertShape, open } from '@/formats/shape.ts'
@@ -176,17 +176,6 @@ function decodeLogprobs(body: JsonObject): GenerationRequest['logprobs'] {
   const top = asNumber(body['top_logprobs'])
   if (!asArray(body['include']).includes(LOGPROBS) && (top === undefined || top === 0)) return undefined
   return { top }
-}
-
-function decodeMetadata(body: JsonObject): Readonly<Record<string, string>> | undefined {
-  const wire = asObject(body['metadata'])
-  if (wire === undefined || Object.keys(wire).length === 0) return undefined
-  return Object.fromEntries(
-    Object.entries(wire).map(([key, value]) => {
-      if (typeof value !== 'string') throw invalidRequest(`metadata.${key}`, 'expected string')
-      return [key, value]
-    }),
-  )
 }
 
 /**
