@@ -4,7 +4,7 @@ import type { GenerationResponse } from './response.ts'
 
 /**
  * The events that tell of a whole answer, the inverse of `collect`: for a caller who asked for a stream and an
- * upstream that answered whole, and so that a format needs one writer only.
+ * upstream that answered whole, and for whoever looks at an answer event by event.
  */
 export function replay(response: GenerationResponse): GenerationEvent[] {
   const events: GenerationEvent[] = [
