@@ -44,8 +44,7 @@ const EXCHANGE_ROWS: readonly (readonly string[])[] = [
   ['pass.ts'],
   ['billing'],
   ['admission'],
-  ['failure.ts', 'exchange-store.ts'],
-  ['exchange-columns.ts', 'exchange-notes.ts'],
+  ['failure.ts', 'results'],
   ['record.ts', 'interruption.ts', 'open-exchanges.ts', 'answer-queue.ts', 'watchdog.ts'],
 ]
 

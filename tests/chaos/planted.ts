@@ -240,7 +240,7 @@ export const PLANTED: readonly Planted[] = [
   },
   {
     bug: 'a receipt does not keep the service tier that it was charged by',
-    file: 'src/exchange/exchange-columns.ts',
+    file: 'src/exchange/results/columns.ts',
     find: 'service_tier: charge?.serviceTier,',
     replace: 'service_tier: undefined,',
     caughtBy: 'tests/exchange/billing/service-tiers.test.ts',

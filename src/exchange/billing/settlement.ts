@@ -1,7 +1,7 @@
 import type { Clock } from '@/clock/clock.ts'
 import type { EndState } from '@/db/schema.ts'
-import type { ExchangeWriter } from '@/exchange/exchange-store.ts'
 import type { ExchangeRecord } from '@/exchange/record.ts'
+import type { ExchangeWriter } from '@/exchange/results/store.ts'
 import { inputTokens, outputTokens, type Usage } from '@/generation/usage.ts'
 import { formatMoney } from '@/pricing/money.ts'
 import type { Log } from '@/telemetry/log.ts'

@@ -9,8 +9,8 @@ import { manualClock } from '#tests/support/manual-clock.ts'
 import { frontOf } from '#tests/support/stores/front.ts'
 import { until } from '#tests/support/upstreams/upstream.ts'
 import { connect } from '@/db/connect.ts'
-import { openExchangeNotes } from '@/exchange/exchange-notes.ts'
-import { ExchangeWriter } from '@/exchange/exchange-store.ts'
+import { openExchangeNotes } from '@/exchange/results/notes.ts'
+import { ExchangeWriter } from '@/exchange/results/store.ts'
 import { createLog } from '@/telemetry/log.ts'
 
 const gateway = await fileGateway()

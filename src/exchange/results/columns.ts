@@ -1,6 +1,6 @@
 import type { exchange } from '@/db/schema.ts'
+import { callerOf, type ExchangeRecord } from '@/exchange/record.ts'
 import { NO_USAGE } from '@/generation/usage.ts'
-import { callerOf, type ExchangeRecord } from './record.ts'
 
 /** The columns of the stored result; when it is stored is the database's to say. */
 type Column = SnakeCase<Exclude<keyof typeof exchange.$inferInsert, 'storedAt'>>

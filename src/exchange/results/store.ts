@@ -1,11 +1,11 @@
 import type { Database } from '@/db/connect.ts'
 import { isDataError } from '@/db/sql-error.ts'
+import type { ExchangeRecord } from '@/exchange/record.ts'
 import { storable } from '@/json/well-formed.ts'
 import type { Log } from '@/telemetry/log.ts'
 import type { Metrics } from '@/telemetry/metrics.ts'
-import { columnsOf, USUAL } from './exchange-columns.ts'
-import type { ExchangeNotes, NotedRow } from './exchange-notes.ts'
-import type { ExchangeRecord } from './record.ts'
+import { columnsOf, USUAL } from './columns.ts'
+import type { ExchangeNotes, NotedRow } from './notes.ts'
 
 /** Rows in one statement. */
 const MAX_BATCH = 500
