@@ -9,6 +9,7 @@ import {
   type Part,
   type ReasoningPart,
   reasoningPart,
+  type Signature,
   type TextPart,
   type ToolCallPart,
   type ToolResultPart,
@@ -41,7 +42,7 @@ export function decodeBlock(block: JsonObject, path: string): Part[] {
     case 'thinking':
       return [decodeThinking(block)]
     case 'redacted_thinking':
-      return [decodeRedacted(block)]
+      return [reasoningPart({ redacted: true, signature: signatureIn(block['data']) })]
     case 'tool_use':
       return [decodeToolUse(block, path)]
     case 'tool_result':
@@ -137,17 +138,12 @@ function decodeSearchResult(block: JsonObject): TextPart {
 
 function decodeThinking(block: JsonObject): ReasoningPart {
   const text = asString(block['thinking']) ?? ''
-  return reasoning(text === '' ? [] : [text], false, block['signature'])
+  return reasoningPart({ texts: text === '' ? [] : [text], signature: signatureIn(block['signature']) })
 }
 
-function decodeRedacted(block: JsonObject): ReasoningPart {
-  return reasoning([], true, block['data'])
-}
-
-function reasoning(texts: string[], redacted: boolean, signature: JsonValue | undefined): ReasoningPart {
-  const sealed = asNonEmpty(signature)
-  const known = sealed === undefined ? undefined : unwrapSignature(sealed, FORMAT)
-  return reasoningPart({ texts, redacted, signature: known })
+function signatureIn(field: JsonValue | undefined): Signature | undefined {
+  const sealed = asNonEmpty(field)
+  return sealed === undefined ? undefined : unwrapSignature(sealed, FORMAT)
 }
 
 function decodeToolUse(block: JsonObject, path: string): ToolCallPart {

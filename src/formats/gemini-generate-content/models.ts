@@ -109,9 +109,9 @@ const MODELS: readonly (readonly [RegExp, ModelTraits])[] = [
   [/gemma/, GEMMA],
   [/learnlm|palm|bison/, { ...OLDER, candidates: ONE }],
   [/gemini-2\.5-.*(?:image|tts|audio|live)/, { ...GEMINI_2_5, thinking: NO_THINKING, candidates: ONE }],
-  [/gemini-2\.5-flash-lite/, { ...GEMINI_2_5, thinking: budget(512, 24_576, true) }],
-  [/gemini-2\.5-flash/, { ...GEMINI_2_5, thinking: budget(1, 24_576, true) }],
-  [/gemini-2\.5/, { ...GEMINI_2_5, thinking: budget(128, 32_768, false) }],
+  [/gemini-2\.5-flash-lite/, { ...GEMINI_2_5, thinking: budget(512, 24_576) }],
+  [/gemini-2\.5-flash/, { ...GEMINI_2_5, thinking: budget(1, 24_576) }],
+  [/gemini-2\.5/, { ...GEMINI_2_5, thinking: { ...budget(128, 32_768), canDisable: false } }],
   [/gemini-(?:1\.0|pro(?:-vision)?$)/, { ...OLDER, candidates: ONE }],
   [/gemini-[12](?:\.|-|$)/, OLDER],
   [/gemini-.*(?:tts|audio|live)/, { ...GEMINI_3, thinking: NO_THINKING, candidates: ONE }],
@@ -170,8 +170,8 @@ function traitsOf(model: string): ModelTraits {
   return MODELS.find(([pattern]) => pattern.test(name))?.[1] ?? UNKNOWN
 }
 
-function budget(min: number, max: number, canDisable: boolean): Thinking {
-  return { type: 'budget', min, max, canDisable }
+function budget(min: number, max: number) {
+  return { type: 'budget', min, max, canDisable: true } as const
 }
 
 /** Tokens of thought that an effort stands for; models clamp it to their range. */

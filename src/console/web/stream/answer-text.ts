@@ -42,16 +42,18 @@ const READERS: Record<PlaygroundSurface, (event: Fields) => Said> = {
     const parts = arrayOf(objectOf(objectOf(arrayOf(event['candidates'])[0])['content'])['parts']).map(
       objectOf,
     )
-    const join = (thought: boolean) =>
-      parts
-        .filter(part => (part['thought'] === true) === thought)
-        .map(part => (typeof part['text'] === 'string' ? part['text'] : ''))
-        .join('')
-    return said(join(false), join(true))
+    const { texts = [], thoughts = [] } = Object.groupBy(parts, part =>
+      part['thought'] === true ? 'thoughts' : 'texts',
+    )
+    return said(joined(texts), joined(thoughts))
   },
 }
 
 type Fields = Readonly<Record<string, unknown>>
+
+function joined(parts: readonly Fields[]): string {
+  return parts.map(({ text }) => (typeof text === 'string' ? text : '')).join('')
+}
 
 function said(text: unknown, thinking?: unknown): Said {
   return {
