@@ -6,7 +6,7 @@ import type { GenerationEvent } from '@/generation/event.ts'
 import { runMachine } from '@/generation/machine.ts'
 import { mediaPart } from '@/generation/part.ts'
 import { asObject } from '@/json/json.ts'
-import { dataOf, encodeStream } from './openai-responses/support.ts'
+import { dataOf, encodeStream } from './openai-responses/fixtures.ts'
 
 const begin = (block: number) => callStart(block, `f${block}`)
 const textStart = (block: number): GenerationEvent => ({ type: 'text-start', block, candidate: 0 })

@@ -7,7 +7,7 @@ import { openaiResponses } from '@/formats/openai-responses/codec.ts'
 import type { ToolCallKind } from '@/generation/part.ts'
 import { inputTokens, NO_USAGE, outputTokens } from '@/generation/usage.ts'
 import { asObject, type JsonObject } from '@/json/json.ts'
-import { dataOf, decodeContext, sdkFinal } from './support.ts'
+import { dataOf, decodeContext, sdkFinal } from './fixtures.ts'
 
 const usageOf = (usage: JsonObject, rest: JsonObject = {}) =>
   openaiResponses.decodeResponse({ status: 'completed', output: [], usage, ...rest }, decodeContext()).usage

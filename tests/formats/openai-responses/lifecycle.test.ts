@@ -6,8 +6,8 @@ import type { GenerationEvent } from '@/generation/event.ts'
 import { type Part, reasoningPart, type Signature, type ToolCallKind, textPart } from '@/generation/part.ts'
 import { replay } from '@/generation/replay.ts'
 import type { StopReason } from '@/generation/response.ts'
+import { dataOf, decodeStream, encodeStream, RECORDINGS, sdkFinal } from './fixtures.ts'
 import { violations } from './lifecycle.ts'
-import { dataOf, decodeStream, encodeStream, RECORDINGS, sdkFinal } from './support.ts'
 
 test.each(RECORDINGS)('what is written of %s keeps every order rule', (_name, { request, stream }) => {
   expect(violations(dataOf(encodeStream(decodeStream(stream), request)))).toEqual([])

@@ -4,7 +4,7 @@ import { lowerTools } from '@/formats/tools/lower.ts'
 import { raiseTools } from '@/formats/tools/raise.ts'
 import { compose, runMachine } from '@/generation/machine.ts'
 import { asArray, asObject, asString, type JsonObject } from '@/json/json.ts'
-import { dataOf, decodeContext, finalOutput, replyContext, request, sdkFinal } from './support.ts'
+import { dataOf, decodeContext, finalOutput, replyContext, request, sdkFinal } from './fixtures.ts'
 
 const read = { type: 'function', name: 'read', parameters: { type: 'object', properties: {} }, strict: false }
 const WIRE: JsonObject = {

@@ -28,7 +28,7 @@ import {
   RECORDINGS,
   request,
   sdkFinal,
-} from './support.ts'
+} from './fixtures.ts'
 
 const END = finish()
 const CUT = finish('length')

@@ -8,7 +8,7 @@ import {
   RECORDINGS,
   replyContext,
   sdkFinal,
-} from './support.ts'
+} from './fixtures.ts'
 
 describe.each(RECORDINGS)('recording %s', (_name, { request: wire, response, stream }) => {
   const text = encodeStream(decodeStream(stream), wire)

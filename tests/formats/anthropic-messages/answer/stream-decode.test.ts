@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'bun:test'
+import { errorOf, eventsOf, sse } from '#tests/formats/anthropic-messages/fixtures.ts'
 import { readUsage } from '@/formats/anthropic-messages/answer/usage.ts'
 import { collect } from '@/generation/collect.ts'
 import { MOST_COUNT } from '@/generation/usage.ts'
 import type { JsonObject } from '@/json/json.ts'
-import { errorOf, eventsOf, sse } from './fixtures.ts'
 
 const START: JsonObject = {
   type: 'message_start',

@@ -1,4 +1,6 @@
 import { describe, expect, test } from 'bun:test'
+import { dataOf, replyContext, written } from '#tests/formats/anthropic-messages/fixtures.ts'
+import { accumulate } from '#tests/formats/anthropic-messages/sdk.ts'
 import {
   callEnd,
   callStart,
@@ -18,8 +20,6 @@ import { mediaPart, type Signature } from '@/generation/part.ts'
 import { STOP_REASONS } from '@/generation/response.ts'
 import { NO_USAGE } from '@/generation/usage.ts'
 import { asArray, asObject, type JsonObject } from '@/json/json.ts'
-import { dataOf, replyContext, written } from './fixtures.ts'
-import { accumulate } from './sdk.ts'
 
 function kinds(stream: string): string[] {
   return dataOf(stream).map(data => {

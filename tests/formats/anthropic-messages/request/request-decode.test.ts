@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'bun:test'
+import { decode, thrown } from '#tests/formats/anthropic-messages/fixtures.ts'
 import { wrapSignature } from '@/formats/signatures/signature.ts'
 import type { Signature } from '@/generation/part.ts'
 import type { Effort } from '@/generation/request.ts'
 import type { JsonObject, JsonValue } from '@/json/json.ts'
-import { decode, thrown } from './fixtures.ts'
 
 function user(...content: JsonObject[]) {
   return decode({ messages: [{ role: 'user', content }] }).turns[0]?.parts ?? []

@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'bun:test'
+import { decode, encode, target, thrown } from '#tests/formats/anthropic-messages/fixtures.ts'
 import { assistant, call, functionTool, hostedTool, result, system, user } from '#tests/formats/parts.ts'
 import { wrapSignature } from '@/formats/signatures/signature.ts'
 import { type MediaPart, mediaPart, reasoningPart, type Signature, textPart } from '@/generation/part.ts'
 import type { GenerationRequest, Turn } from '@/generation/request.ts'
 import type { FunctionTool } from '@/generation/tool.ts'
 import { asArray, asObjects, isJsonObject, type JsonObject } from '@/json/json.ts'
-import { decode, encode, target, thrown } from './fixtures.ts'
 
 const OPUS_4_8 = target('claude-opus-4-8')
 

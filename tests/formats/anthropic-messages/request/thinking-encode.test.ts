@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'bun:test'
+import { encode, target } from '#tests/formats/anthropic-messages/fixtures.ts'
 import { functionTool } from '#tests/formats/parts.ts'
 import type { GenerationRequest, Reasoning } from '@/generation/request.ts'
 import { asObject, type JsonObject } from '@/json/json.ts'
-import { encode, target } from './fixtures.ts'
 
 const TOOL = functionTool('f', { parameters: undefined })
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
+import { codec } from '#tests/formats/gemini-generate-content/fixtures.ts'
 import { type ErrorKind, GatewayError } from '@/errors/gateway-error.ts'
-import { codec } from './fixtures.ts'
 
 const ID = '0198c0de'
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test'
+import { codec } from '#tests/formats/gemini-generate-content/fixtures.ts'
 import { createArrayFramer } from '@/formats/gemini-generate-content/answer/json-array.ts'
 import { runMachine } from '@/generation/machine.ts'
-import { codec } from './fixtures.ts'
 
 describe('edge 72: the JSON array form of a stream', () => {
   test('brackets and commas stand between payloads that stay as they are', () => {

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'bun:test'
+import { chunk, codec, decodeChunks } from '#tests/formats/gemini-generate-content/fixtures.ts'
 import { decodeContext } from '#tests/transcripts/conversion.ts'
 import { collect } from '@/generation/collect.ts'
 import { runMachine } from '@/generation/machine.ts'
 import { type JsonObject, present } from '@/json/json.ts'
-import { chunk, codec, decodeChunks } from './fixtures.ts'
 
 const STOP = { finishReason: 'STOP' }
 const call = (fields: JsonObject, more: JsonObject = {}): JsonObject => ({ functionCall: fields, ...more })

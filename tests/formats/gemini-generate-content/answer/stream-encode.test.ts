@@ -1,6 +1,14 @@
 import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { callEvents, finish, reasoningEvents, START, textEvents } from '#tests/formats/events.ts'
+import {
+  CALL,
+  codec,
+  decodeBytes,
+  encodeEvents,
+  generationRequest,
+  replyContext,
+} from '#tests/formats/gemini-generate-content/fixtures.ts'
 import { GatewayError } from '@/errors/gateway-error.ts'
 import { collect } from '@/generation/collect.ts'
 import type { GenerationEvent } from '@/generation/event.ts'
@@ -8,7 +16,6 @@ import { runMachine } from '@/generation/machine.ts'
 import type { Signature } from '@/generation/part.ts'
 import { NO_USAGE } from '@/generation/usage.ts'
 import { asArray, asObject, type JsonObject } from '@/json/json.ts'
-import { CALL, codec, decodeBytes, encodeEvents, generationRequest, replyContext } from './fixtures.ts'
 
 /** The content of a chunk's first candidate. */
 function contentOf(chunk: JsonObject): JsonObject | undefined {

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'bun:test'
+import { CALL, codec, parse } from '#tests/formats/gemini-generate-content/fixtures.ts'
 import { GatewayError } from '@/errors/gateway-error.ts'
 import { wrapSignature } from '@/formats/signatures/signature.ts'
 import type { GenerationRequest } from '@/generation/request.ts'
 import { asObject, type JsonObject } from '@/json/json.ts'
-import { CALL, codec, parse } from './fixtures.ts'
 
 const HI = { contents: [{ role: 'user', parts: [{ text: 'hi' }] }] }
 

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'bun:test'
+import { codec, generationRequest, target } from '#tests/formats/gemini-generate-content/fixtures.ts'
 import { assistant, call, functionTool, hostedTool, result, user } from '#tests/formats/parts.ts'
 import { modelTraits } from '@/formats/gemini-generate-content/models.ts'
 import type { Loss } from '@/generation/loss.ts'
@@ -13,7 +14,6 @@ import {
 } from '@/generation/part.ts'
 import type { GenerationRequest, Turn } from '@/generation/request.ts'
 import type { JsonObject } from '@/json/json.ts'
-import { codec, generationRequest, target } from './fixtures.ts'
 
 const G3 = 'gemini-3-flash-preview'
 const G25 = 'gemini-2.5-flash'

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
+import { parse } from '#tests/formats/gemini-generate-content/fixtures.ts'
 import { isEmptyObjectSchema, lowerSchema } from '@/formats/gemini-generate-content/request/schema.ts'
 import { parseExact } from '@/json/exact.ts'
 import { isJsonObject, type JsonObject, type JsonValue } from '@/json/json.ts'
-import { parse } from './fixtures.ts'
 
 describe('edge 76: schemas', () => {
   test.each<[string, JsonObject, JsonObject]>([

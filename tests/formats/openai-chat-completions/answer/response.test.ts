@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'bun:test'
+import { decodeContext, replyContext } from '#tests/formats/openai-chat-completions/fixtures.ts'
 import { call } from '#tests/formats/parts.ts'
 import { GatewayError } from '@/errors/gateway-error.ts'
 import { openaiChatCompletions } from '@/formats/openai-chat-completions/codec.ts'
 import { type Part, reasoningPart, textPart } from '@/generation/part.ts'
 import type { Finish, GenerationResponse } from '@/generation/response.ts'
 import { asArray, asObject, type JsonObject } from '@/json/json.ts'
-import { decodeContext, replyContext } from './fixtures.ts'
 
 const END: Finish = { reason: 'end', stopSequence: undefined, message: undefined }
 

@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
+import { call, chunk, decodeChunks, finish } from '#tests/formats/openai-chat-completions/fixtures.ts'
 import { cutAnswer, faultOf } from '@/formats/faults/fault.ts'
 import { collect } from '@/generation/collect.ts'
 import type { GenerationEvent } from '@/generation/event.ts'
 import type { Part } from '@/generation/part.ts'
 import type { Candidate } from '@/generation/response.ts'
 import type { JsonObject } from '@/json/json.ts'
-import { call, chunk, decodeChunks, finish } from './fixtures.ts'
 
 const DONE = '[DONE]'
 

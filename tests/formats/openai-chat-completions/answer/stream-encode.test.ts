@@ -9,6 +9,12 @@ import {
   START,
   textEvents,
 } from '#tests/formats/events.ts'
+import {
+  dataOf,
+  decodeRequest,
+  deltasOf,
+  encodeEvents,
+} from '#tests/formats/openai-chat-completions/fixtures.ts'
 import { unlawful } from '#tests/support/streams/lawful.ts'
 import { GatewayError } from '@/errors/gateway-error.ts'
 import { openaiChatCompletions } from '@/formats/openai-chat-completions/codec.ts'
@@ -17,7 +23,6 @@ import type { GenerationEvent } from '@/generation/event.ts'
 import { mediaPart, type Signature } from '@/generation/part.ts'
 import { NO_USAGE } from '@/generation/usage.ts'
 import { asArray, asObject, type JsonObject } from '@/json/json.ts'
-import { dataOf, decodeRequest, deltasOf, encodeEvents } from './fixtures.ts'
 
 const USAGE: GenerationEvent = { type: 'usage', usage: { ...NO_USAGE, inputUncached: 3, outputText: 2 } }
 const PHASES = ['phase:commentary', 'phase:final_answer']

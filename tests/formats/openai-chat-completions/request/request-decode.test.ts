@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'bun:test'
+import { decodeRequest, requestOf } from '#tests/formats/openai-chat-completions/fixtures.ts'
 import { GatewayError } from '@/errors/gateway-error.ts'
 import { wrapSignature } from '@/formats/signatures/signature.ts'
 import type { JsonObject, JsonValue } from '@/json/json.ts'
-import { decodeRequest, requestOf } from './fixtures.ts'
 
 const USER = { role: 'user', content: 'Hi' }
 

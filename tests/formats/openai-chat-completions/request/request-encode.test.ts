@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'bun:test'
+import { requestOf, targetOf } from '#tests/formats/openai-chat-completions/fixtures.ts'
 import { assistant, call, functionTool, result, system, user } from '#tests/formats/parts.ts'
 import { openaiChatCompletions } from '@/formats/openai-chat-completions/codec.ts'
 import {
@@ -12,7 +13,6 @@ import {
 import type { GenerationRequest, Turn } from '@/generation/request.ts'
 import type { HostedTool } from '@/generation/tool.ts'
 import { asArray, asObject } from '@/json/json.ts'
-import { requestOf, targetOf } from './fixtures.ts'
 
 function encode(request: GenerationRequest, model = 'm', vendor?: string) {
   return openaiChatCompletions.encodeRequest(request, targetOf(model, vendor))

@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'bun:test'
+import { request } from '#tests/formats/openai-responses/fixtures.ts'
 import { GatewayError } from '@/errors/gateway-error.ts'
 import { openaiResponses } from '@/formats/openai-responses/codec.ts'
 import { lowerTools } from '@/formats/tools/lower.ts'
 import { textPart } from '@/generation/part.ts'
 import type { JsonObject } from '@/json/json.ts'
-import { request } from './support.ts'
 
 test('a result behind a word of the user is a turn of its own', () => {
   const input = [

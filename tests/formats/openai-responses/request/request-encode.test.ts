@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'bun:test'
+import { request } from '#tests/formats/openai-responses/fixtures.ts'
 import { assistant, call, hostedTool, result, user } from '#tests/formats/parts.ts'
 import { GatewayError } from '@/errors/gateway-error.ts'
 import type { EncodedRequest } from '@/formats/codec.ts'
@@ -9,7 +10,6 @@ import { type MediaPart, mediaPart, reasoningPart, textPart } from '@/generation
 import type { GenerationRequest } from '@/generation/request.ts'
 import type { HostedTool } from '@/generation/tool.ts'
 import { asArray, asObject, type JsonObject, type JsonValue } from '@/json/json.ts'
-import { request } from './support.ts'
 
 const media = (
   kind: MediaPart['kind'],
