@@ -162,6 +162,15 @@ function findCircle(imports: readonly Import[]): string[] | undefined {
   return undefined
 }
 
+/** The files that come with one, over however many others. */
+function loadedWith(first: string, imports: readonly Import[]): Set<string> {
+  const targets = Map.groupBy(imports, ({ file }) => file)
+  const loaded = new Set([first])
+  // It grows while it is gone through.
+  for (const file of loaded) for (const { target } of targets.get(file) ?? []) loaded.add(target)
+  return loaded
+}
+
 function rowOf(folder: string): number {
   return ROWS.findIndex(row => row.includes(folder))
 }
@@ -262,6 +271,12 @@ describe('the dependency picture', async () => {
     )
     expect(pairs.size).toBeGreaterThan(0)
     expect([...pairs].filter(pair => pairs.has(pair.split('>').toReversed().join('>')))).toEqual([])
+  })
+
+  test('the program has its commands without loading the gateway', () => {
+    const loaded = loadedWith('commands/program.ts', imports)
+    expect(loaded).toContain('commands/serve.ts')
+    expect([...loaded].filter(file => file.startsWith('surfaces/'))).toEqual([])
   })
 
   test('no file imports itself, over whichever others', () => {
