@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import { type ErrorKind, GatewayError } from '@/errors/gateway-error.ts'
-import { errorResponse } from '@/exchange/relay/reply.ts'
+import { errorResponse, headerText } from '@/exchange/relay/reply.ts'
 
 const answerTo = (kind: ErrorKind, retryAfterMs?: number) =>
   errorResponse(new GatewayError(kind, 'no', { retryAfterMs }), 'r', 'chat').headers
@@ -52,3 +52,12 @@ test.each<ErrorKind>(['rate_limited', 'too_many_concurrent', 'no_channel', 'shut
     expect(Number(answerTo(kind).get('retry-after'))).toBeGreaterThan(0)
   },
 )
+
+test.each([
+  ['a name of another script', '通义 max', '?? max'],
+  ['what would begin a line of its own', 'a\r\nset-cookie: b', 'a??set-cookie: b'],
+])('in a header %s is written with a ? for each character that is none of its own', (_, text, written) => {
+  const answer = new Response(null, { headers: { 'x-tollgate-model': headerText(text) } })
+  expect(answer.headers.get('x-tollgate-model')).toBe(written)
+  expect([...answer.headers.keys()]).toEqual(['x-tollgate-model'])
+})
