@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs'
 import { type Edited, patchInPlace } from './in-place.ts'
 import { isJsonObject, type JsonObject, type JsonValue, MAX_PARTS } from './json.ts'
 import { hasMorePartsThan } from './parts.ts'
-import { hasRepeats, type Single } from './repeats.ts'
+import { findRepeats, type Single } from './repeats.ts'
 import { startsWithBom } from './scan.ts'
 import { applyPatches, findPatches, type JsonEdit, type Patch } from './splice.ts'
 
@@ -61,9 +61,10 @@ export class Outline implements Texts {
     return false
   }
 
-  /** Whether the document has one of these members twice (`hasRepeats`). */
-  hasRepeats(single: Single): boolean {
-    return hasRepeats(this.#left, this.json, single)
+  /** The document with one each of these members (`findRepeats`); undefined where it has no more. */
+  withoutRepeats(single: Single): Buffer | undefined {
+    const patches = findRepeats(this.#left, this.json, single)
+    return patches.length === 0 ? undefined : applyPatches(this.#bytes, this.#moved(patches))
   }
 
   /**

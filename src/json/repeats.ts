@@ -1,7 +1,7 @@
 import { mayBeEscaped } from './escapes.ts'
 import { isJsonObject, type JsonObject } from './json.ts'
 import { membersOf, needleOf, OPEN_BRACE, startOf } from './scan.ts'
-import { applyPatches, type Patch } from './splice.ts'
+import type { Patch } from './splice.ts'
 
 /** Members of which an object is to have one each, since readers differ in which of several they believe. */
 export interface Single {
@@ -11,16 +11,12 @@ export interface Single {
 }
 
 /**
- * Whether JSON text has one of these members twice in its object.
+ * The patches that leave JSON text the last one of each of these members, which is the one that JSON.parse takes; none where
+ * it has no more.
  * @param json what the text says: a search for each name in it settles it most of the time
  */
-export function hasRepeats(bytes: Buffer, json: JsonObject, single: Single): boolean {
-  return mayRepeat(bytes, json, single) && repeatsIn(bytes, startOf(bytes), single).length > 0
-}
-
-/** The text with the last one of each of these members, which is the one that JSON.parse takes. */
-export function withoutRepeats(bytes: Buffer, single: Single): Buffer {
-  return applyPatches(bytes, repeatsIn(bytes, startOf(bytes), single))
+export function findRepeats(bytes: Buffer, json: JsonObject, single: Single): Patch[] {
+  return mayRepeat(bytes, json, single) ? repeatsIn(bytes, startOf(bytes), single) : []
 }
 
 function mayRepeat(bytes: Buffer, json: JsonObject, single: Single): boolean {
@@ -41,14 +37,21 @@ function isOnce(bytes: Buffer, name: string): boolean {
   return bytes.indexOf(needle, bytes.indexOf(needle) + 1) < 0
 }
 
-/** Takes out what another one of the same name comes behind. */
+/** Takes out what another one of the same name comes behind: neighbours in one go, as there may be a million. */
 function repeatsIn(bytes: Buffer, open: number, single: Single): Patch[] {
-  const members = [...membersOf(bytes, open)]
-  const last = new Map(members.map(({ key }, place) => [key, place]))
-  return members.flatMap(({ key, at, start }, place) => {
-    if (!single.names.has(key)) return []
-    const next = members[place + 1]
-    if (next !== undefined && last.get(key) !== place) return [{ start: at, end: next.at, text: '' }]
-    return single.holders.has(key) && bytes[start] === OPEN_BRACE ? repeatsIn(bytes, start, single) : []
-  })
+  const last = new Map<string, number>()
+  for (const { key, at } of membersOf(bytes, open)) if (single.names.has(key)) last.set(key, at)
+  const patches: Patch[] = []
+  let taken: number | undefined
+  for (const { key, at, start } of membersOf(bytes, open)) {
+    if ((last.get(key) ?? at) > at) {
+      taken ??= at
+      continue
+    }
+    if (taken !== undefined) patches.push({ start: taken, end: at, text: '' })
+    taken = undefined
+    if (!single.holders.has(key) || bytes[start] !== OPEN_BRACE) continue
+    for (const patch of repeatsIn(bytes, start, single)) patches.push(patch)
+  }
+  return patches
 }

@@ -1,5 +1,6 @@
 import { expect, test } from 'bun:test'
-import { hasRepeats, withoutRepeats } from '@/json/repeats.ts'
+import { findRepeats } from '@/json/repeats.ts'
+import { applyPatches } from '@/json/splice.ts'
 
 const SINGLE = { names: new Set(['max', 'input', 'config']), holders: new Set(['config']) }
 
@@ -14,8 +15,8 @@ test.each([
   ['{"config":{"max":9},"config":{"max":1,"max":2}}', '{"config":{"max":2}}'],
 ])('%j: the last of each of these members stays, and every other byte', (text, expected) => {
   const bytes = Buffer.from(text)
-  expect(hasRepeats(bytes, JSON.parse(text.replace('\ufeff', '')), SINGLE)).toBe(true)
-  expect(withoutRepeats(bytes, SINGLE).toString()).toBe(expected)
+  const repeats = findRepeats(bytes, JSON.parse(text.replace('\ufeff', '')), SINGLE)
+  expect(applyPatches(bytes, repeats).toString()).toBe(expected)
 })
 
 test.each([
@@ -26,5 +27,12 @@ test.each([
   String.raw`{"max":1,"a":{"m\u0061x":2}}`,
   '{"other":1,"other":2}',
 ])('%j: nothing is there twice', text => {
-  expect(hasRepeats(Buffer.from(text), JSON.parse(text), SINGLE)).toBe(false)
+  expect(findRepeats(Buffer.from(text), JSON.parse(text), SINGLE)).toEqual([])
+})
+
+test('a member that is there many times is taken out in one go', () => {
+  const text = `{${'"max":1,'.repeat(1000)}"max":2}`
+  expect(findRepeats(Buffer.from(text), JSON.parse(text), SINGLE)).toEqual([
+    { start: 1, end: 8001, text: '' },
+  ])
 })

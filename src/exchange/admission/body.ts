@@ -2,9 +2,9 @@ import { GatewayError } from '@/errors/gateway-error.ts'
 import { isJsonObject, type JsonObject, MAX_PARTS } from '@/json/json.ts'
 import { type Outline, PLAIN_TEXTS, readOutline, type Texts } from '@/json/outline.ts'
 import { hasMorePartsThan } from '@/json/parts.ts'
-import { hasRepeats, withoutRepeats } from '@/json/repeats.ts'
+import { findRepeats } from '@/json/repeats.ts'
 import { OPEN_BRACE, startOf } from '@/json/scan.ts'
-import { type JsonEdit, spliceJson } from '@/json/splice.ts'
+import { applyPatches, type JsonEdit, spliceJson } from '@/json/splice.ts'
 import type { BodyTerms } from './body-arrival.ts'
 import { SINGLE } from './decisive-names.ts'
 import { readBytes } from './request-bytes.ts'
@@ -66,15 +66,14 @@ export async function readBody(request: Request, terms: BodyTerms): Promise<Requ
  */
 export function bodyOf(bytes: Uint8Array): RequestBody {
   const outline = bytes.length < LARGE_BYTES ? undefined : readOutline(bytes)
-  if (outline !== undefined)
-    return outline.hasRepeats(SINGLE) ? bodyOf(saidOnce(bytes)) : new OutlinedBody(bytes, outline)
+  // Of what decides the cost and is said twice the last is reckoned with, and so it alone is sent.
+  if (outline !== undefined) {
+    const once = outline.withoutRepeats(SINGLE)
+    return once === undefined ? new OutlinedBody(bytes, outline) : bodyOf(once)
+  }
   const json = parse(bytes)
-  return hasRepeats(asBuffer(bytes), json, SINGLE) ? bodyOf(saidOnce(bytes)) : { bytes, json }
-}
-
-/** Of what a body says twice the last is reckoned with, and so it alone is sent. */
-function saidOnce(bytes: Uint8Array): Uint8Array {
-  return withoutRepeats(asBuffer(bytes), SINGLE)
+  const repeats = findRepeats(asBuffer(bytes), json, SINGLE)
+  return repeats.length === 0 ? { bytes, json } : bodyOf(applyPatches(asBuffer(bytes), repeats))
 }
 
 function asBuffer({ buffer, byteOffset, length }: Uint8Array): Buffer {
