@@ -6,9 +6,11 @@ import type { Patch } from './splice.ts'
 /** Members of which an object is to have one each, since readers differ in which of several they believe. */
 export interface Single {
   names: ReadonlySet<string>
-  /** Those of them whose values, where they are objects, are held to the same. */
+  /** Those of them whose values, where they are objects, are held to the same; what stands in these is not. */
   holders: ReadonlySet<string>
 }
+
+const NONE: ReadonlySet<string> = new Set()
 
 /**
  * The patches that leave JSON text the last one of each of these members, which is the one that JSON.parse takes; none where
@@ -28,8 +30,13 @@ function namesIn(object: JsonObject, single: Single): string[] {
   return Object.keys(object).flatMap(name => {
     if (!single.names.has(name)) return []
     const value = object[name]
-    return single.holders.has(name) && isJsonObject(value) ? [name, ...namesIn(value, single)] : name
+    return single.holders.has(name) && isJsonObject(value) ? [name, ...namesIn(value, held(single))] : name
   })
+}
+
+/** One step in, however often a holder stands in a holder. */
+function held({ names }: Single): Single {
+  return { names, holders: NONE }
 }
 
 function isOnce(bytes: Buffer, name: string): boolean {
@@ -51,7 +58,7 @@ function repeatsIn(bytes: Buffer, open: number, single: Single): Patch[] {
     if (taken !== undefined) patches.push({ start: taken, end: at, text: '' })
     taken = undefined
     if (!single.holders.has(key) || bytes[start] !== OPEN_BRACE) continue
-    for (const patch of repeatsIn(bytes, start, single)) patches.push(patch)
+    for (const patch of repeatsIn(bytes, start, held(single))) patches.push(patch)
   }
   return patches
 }

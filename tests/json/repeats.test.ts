@@ -36,3 +36,9 @@ test('a member that is there many times is taken out in one go', () => {
     { start: 1, end: 8001, text: '' },
   ])
 })
+
+test('what holds members is looked into once, and no deeper for standing in itself', () => {
+  const twice = '{"max":1,"max":2}'
+  const text = `${'{"config":'.repeat(5_000)}${twice}${'}'.repeat(5_000)}`
+  expect(findRepeats(Buffer.from(text), JSON.parse(text), SINGLE)).toEqual([])
+})
