@@ -1,8 +1,11 @@
 import { GatewayError } from '@/errors/gateway-error.ts'
+import { webPage } from '@/exchange/attempt/answer-body.ts'
+import { formOf } from '@/exchange/attempt/answer-form.ts'
 import { faultInBody } from '@/exchange/attempt/attempt.ts'
 import { Meter } from '@/exchange/billing/meter.ts'
 import type { UsedUp } from '@/exchange/billing/used-up.ts'
 import type { EmitBytes } from '@/exchange/relay/pipeline.ts'
+import { complaintIn } from '@/formats/faults/fault.ts'
 import type { Ending } from '@/formats/plain/plain-text.ts'
 import { runMachine } from '@/generation/machine.ts'
 import { type JsonObject, parseObject } from '@/json/json.ts'
@@ -58,13 +61,8 @@ export class EventsPipeline implements OperationPipeline {
     if (this.meter.error !== undefined) return
     if (!broken && this.meter.endings > 0) this.meter.finished = true
     if (this.meter.finished) return
-    this.fail(
-      new GatewayError('upstream_error', 'The upstream closed its stream before the end of the answer', {
-        isCut: true,
-        retry: 'next-channel',
-      }),
-      emit,
-    )
+    const fault = this.meter.output ? undefined : faultIn(rest)
+    this.fail(fault ?? closedEarly(), emit)
   }
 
   fail(error: GatewayError, emit: EmitBytes): void {
@@ -110,6 +108,21 @@ export class EventsPipeline implements OperationPipeline {
     this.meter.endings += 1
     this.meter.finished = this.meter.endings >= (this.#options.count ?? 1)
   }
+}
+
+/** The error that came in the place of events, if it is one. */
+function faultIn(bytes: Buffer): GatewayError | undefined {
+  const form = formOf(bytes)
+  if (form === 'page') return webPage()
+  const json = form === 'json' ? parseObject(bytes.toString()) : undefined
+  return json && complaintIn(json)
+}
+
+function closedEarly(): GatewayError {
+  return new GatewayError('upstream_error', 'The upstream closed its stream before the end of the answer', {
+    isCut: true,
+    retry: 'next-channel',
+  })
 }
 
 /** What the whole events of a run hold, if it is JSON. */

@@ -180,6 +180,24 @@ describe('money', () => {
   })
 
   test.each([
+    [
+      'an error',
+      '{"error":{"message":"no more today","code":429}}',
+      'application/json',
+      429,
+      'no more today',
+    ],
+    ['words of one', '{"detail":"out of memory"}', 'application/json', 502, 'out of memory'],
+    ['a web page', '<html>Welcome</html>', 'text/html', 502, 'a web page'],
+  ])('%s in the place of events is told as what it is, and free', async (_, body, type, status, said) => {
+    answer = () => new Response(body, { headers: { 'content-type': type } })
+    const response = await say({ model: 'tts/characters', input: 'abcd', stream_format: 'sse' })
+    expect(response.status).toBe(status)
+    expect(await errorOf(response)).toMatchObject({ message: expect.stringContaining(said) })
+    expect(await gateway.lastExchange()).toMatchObject({ cost_nano: null, end_state: 'upstream_error' })
+  })
+
+  test.each([
     ['words', 'text/plain', 'RIFF and so on'],
     ['JSON', 'application/json', '{"audio":"AAAA"}'],
   ])('a sound that its server calls %s is one', async (_, type, sound) => {
