@@ -3,7 +3,7 @@ import { DECISIVE } from '@/exchange/admission/decisive-names.ts'
 import { refuseOtherSpellings } from '@/exchange/admission/spellings.ts'
 import type { CallFacts } from '@/exchange/call.ts'
 import { invalidRequest } from '@/formats/invalid.ts'
-import type { JsonObject } from '@/json/json.ts'
+import type { JsonObject, JsonValue } from '@/json/json.ts'
 
 /**
  * The model of a call that may say anything else.
@@ -45,9 +45,12 @@ export function readMessagesCall(body: RequestBody): CallFacts {
  */
 export function readChatCall(body: RequestBody): CallFacts {
   const { messages, input } = outlineOf(body)
-  const hasMessages = Array.isArray(messages) && messages.length > 0
-  if (hasMessages || !(typeof input === 'string' || Array.isArray(input))) return readMessagesCall(body)
-  return { ...readInputCall(body), format: 'openai-responses' }
+  if (isFilled(messages) || !isFilled(input)) return readMessagesCall(body)
+  return { ...readBodyCall(body), format: 'openai-responses' }
+}
+
+function isFilled(value: JsonValue | undefined): boolean {
+  return (typeof value === 'string' || Array.isArray(value)) && value.length > 0
 }
 
 /**

@@ -78,10 +78,21 @@ test('a body with messages is one of Chat Completions, whatever its input says',
   expect(messageOf(text)).toMatchObject({ content: 'hi' })
 })
 
-test('a body with neither messages nor an input is told that it lacks messages', async () => {
-  const { status, text } = await ask({ model: 'chat/echo', input: null })
-  expect(status).toBe(400)
-  expect(parseObject(text)).toMatchObject({ error: { param: 'messages' } })
+describe('a body with neither messages nor an input', () => {
+  test.each([{ input: null }, { input: '' }, { input: [] }, { messages: 'hi', input: 'ho' }])(
+    'is told that it lacks messages: %j',
+    async said => {
+      const { status, text } = await ask({ model: 'chat/echo', ...said })
+      expect(status).toBe(400)
+      expect(parseObject(text)).toMatchObject({ error: { param: 'messages' } })
+    },
+  )
+
+  test.each(UPSTREAMS)('is refused where both are empty, over %s', async upstream => {
+    for (const input of ['', []]) {
+      expect((await ask({ model: `${upstream}/echo`, messages: [], input })).status).toBe(400)
+    }
+  })
 })
 
 describe('tools that are written as Responses has them among those of Chat Completions', () => {
@@ -102,6 +113,16 @@ describe('tools that are written as Responses has them among those of Chat Compl
       { name: 'ApplyPatch', description: expect.stringContaining('start: "ok"') },
     ])
     expect(messageOf(text)['tool_calls']).toMatchObject([{ type: 'custom', custom: { name: 'ApplyPatch' } }])
+  })
+
+  test('may be chosen so where none of them is written so', async () => {
+    const { text, upstream } = await ask({
+      ...body('chat/tool'),
+      tools: [nested],
+      tool_choice: { type: 'function', name: 'Read' },
+    })
+    expect(upstream['tool_choice']).toEqual({ type: 'function', function: { name: 'Read' } })
+    expect(messageOf(text)['tool_calls']).toMatchObject([{ type: 'function', function: { name: 'Read' } }])
   })
 
   test.each(UPSTREAMS)('are called over %s', async upstream => {

@@ -1,14 +1,6 @@
 import type { Passage, PassedBody, PassthroughCodec } from '@/formats/codec.ts'
 import { modelEdits } from '@/formats/model-edit.ts'
-import {
-  asArray,
-  asNumber,
-  asObject,
-  asObjects,
-  asString,
-  type JsonObject,
-  type JsonValue,
-} from '@/json/json.ts'
+import { asArray, asNumber, asObject, asString, type JsonObject, type JsonValue } from '@/json/json.ts'
 import type { Texts } from '@/json/outline.ts'
 import type { JsonEdit } from '@/json/splice.ts'
 import { modelTraits } from './models.ts'
@@ -19,7 +11,7 @@ import { type VendorTraits, vendorTraits } from './vendors.ts'
 /** See PassthroughCodec. */
 export const passthrough: PassthroughCodec = {
   edits,
-  takes: body => !asObjects(body['tools']).some(isFlat),
+  takes: body => !isFlat(body['tool_choice']) && !asArray(body['tools']).some(isFlat),
   signatures,
   headers: ['openai-beta'],
   usualHeaders: Object.freeze({}),

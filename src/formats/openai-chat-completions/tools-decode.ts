@@ -30,11 +30,15 @@ export function decodeTools(body: JsonObject): Tool[] {
   return tools
 }
 
-/** Whether a tool is written as Responses has it, its name beside its type. Cursor puts such ones among the others. */
-export function isFlat(tool: JsonObject): boolean {
-  const type = tool['type']
+/**
+ * Whether a tool, or the choice of one, is written as Responses has it, its name beside its type. Cursor puts such tools
+ * among the others.
+ */
+export function isFlat(value: JsonValue | undefined): boolean {
+  const wire = asObject(value)
+  const type = wire?.['type']
   if (type !== 'function' && type !== 'custom') return false
-  return asObject(tool[type]) === undefined && asNonEmpty(tool['name']) !== undefined
+  return asObject(wire?.[type]) === undefined && asNonEmpty(wire?.['name']) !== undefined
 }
 
 function decodeTool(tool: JsonObject, index: number): Tool {

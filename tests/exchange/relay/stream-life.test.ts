@@ -258,6 +258,26 @@ describe('an upstream that is silent', () => {
     await until(async () => (await gateway.lastExchange())['error_code'] === 'upstream_rejected')
   })
 
+  test('before its head, and then fails, asked in the words of Responses at Chat Completions: the error is in those of Chat', async () => {
+    const head = Promise.withResolvers<Response>()
+    upstream.answer = () => head.promise
+    const before = upstream.seen.length
+    const call = gateway.post('/v1/chat/completions', { model: 'messages/echo', stream: true, input: 'hi' })
+    await until(() => upstream.seen.length > before)
+    clock.advance(16_000)
+    const stream = reading(await call)
+    clock.advance(15_000)
+    await stream.until(': keepalive\n\n')
+    head.resolve(
+      new Response('{"type":"error","error":{"type":"invalid_request_error","message":"no such thing"}}', {
+        status: 400,
+      }),
+    )
+    expect(await stream.toEnd()).toBe('clean')
+    expect(stream.text).toMatch(/^(: keepalive\n\n)+data: \{"error":\{"message":"no such thing .*\}\}\n\n$/)
+    await until(async () => (await gateway.lastExchange())['error_code'] === 'upstream_rejected')
+  })
+
   test('before its head, and then fails behind output that nobody was given: the error comes in-band, and is free', async () => {
     const head = Promise.withResolvers<Response>()
     upstream.answer = () => head.promise

@@ -90,7 +90,7 @@ function readOfMessage(message: JsonValue): Read {
   return role === 'tool' || role === 'function' ? RESULT : MESSAGE
 }
 
-const FUNCTION: ReadFields = { name: true, description: true, parameters: true, strict: true }
+const FUNCTION: ReadFields = { name: true, description: 'string', parameters: 'object', strict: 'boolean' }
 const GRAMMAR: ReadFields = { type: 'string', syntax: oneOf('lark', 'regex'), definition: 'string' }
 
 const CUSTOM_FORMAT: ReadFields = { ...GRAMMAR, grammar: object(GRAMMAR) }
@@ -98,9 +98,7 @@ const CUSTOM_FORMAT: ReadFields = { ...GRAMMAR, grammar: object(GRAMMAR) }
 /** A tool that is neither is kept whole. */
 function readOfTool(value: JsonValue): Read {
   const tool = asObject(value)
-  if (tool !== undefined && isFlat(tool)) {
-    return { type: true, ...FUNCTION, format: object(CUSTOM_FORMAT), ...MARKS }
-  }
+  if (isFlat(value)) return { type: true, ...FUNCTION, format: object(CUSTOM_FORMAT), ...MARKS }
   if (asObject(tool?.['function']) === undefined && asObject(tool?.['custom']) === undefined) return true
   return {
     type: true,

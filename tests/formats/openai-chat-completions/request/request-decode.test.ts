@@ -42,6 +42,13 @@ describe('refuses with the field at fault', () => {
     [{ messages: [USER], max_tokens: 'many' }, 'max_tokens'],
     [{ messages: [USER], tools: [{ type: 'function' }] }, 'tools[0].function'],
     [{ messages: [USER], tools: [{}] }, 'tools[0].type'],
+    [
+      { messages: [USER], tools: [{ type: 'function', function: { name: 'f', parameters: 'x' } }] },
+      'tools[0].function.parameters',
+    ],
+    [{ messages: [USER], tools: [{ type: 'function', name: 'f', parameters: 'x' }] }, 'tools[0].parameters'],
+    [{ messages: [USER], tools: [{ type: 'function', name: 'f', strict: 'x' }] }, 'tools[0].strict'],
+    [{ messages: [USER], tools: [{ type: 'custom', name: 'f', description: 1 }] }, 'tools[0].description'],
     [{ messages: [USER], tool_choice: 'maybe' }, 'tool_choice'],
     [{ messages: [USER], tool_choice: {} }, 'tool_choice'],
     [{ messages: [USER], tool_choice: { function: {} } }, 'tool_choice.function.name'],
@@ -594,6 +601,14 @@ describe('tools', () => {
     ],
   ])('tool_choice %j', (choice, expected) => {
     expect(requestOf({ tool_choice: choice }).toolChoice).toMatchObject(expected)
+  })
+
+  test('that are written as Responses has them lose what is not read of them', () => {
+    const f = { type: 'function', name: 'f', description: 'F', parameters: {}, strict: true }
+    const grammar = { type: 'grammar', syntax: 'regex', definition: '.' }
+    const g = { type: 'custom', name: 'g', description: 'G', format: grammar }
+    expect(requestOf({ tools: [f, g] }).unread).toEqual([])
+    expect(requestOf({ tools: [{ ...f, foo: 1 }, g] }).unread).toEqual(['tools.foo'])
   })
 
   test('may leave out that they are functions', () => {
