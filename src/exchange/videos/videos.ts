@@ -32,6 +32,7 @@ const MAX_IMAGE_BYTES = 20 * 1024 * 1024
 
 /** An order as its surface read it. */
 interface VideoOrder {
+  /** What the job is kept with that comes of it. */
   gateway: KeepDependencies
   dialect: VideoDialect
   /** As the caller named it. */

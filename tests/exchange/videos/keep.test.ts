@@ -1,5 +1,7 @@
 import { expect, test } from 'bun:test'
 import { manualClock } from '#tests/support/manual-clock.ts'
+import { GatewayError } from '@/errors/gateway-error.ts'
+import { OpenExchanges } from '@/exchange/open-exchanges.ts'
 import { keepJob } from '@/exchange/videos/keep.ts'
 import type { VideoJob } from '@/exchange/videos/store.ts'
 
@@ -7,10 +9,15 @@ const AWAY = Object.assign(new Error('no connection'), { code: 'ECONNREFUSED' })
 const THERE = Object.assign(new Error('duplicate key'), { code: '23505' })
 const REFUSED = Object.assign(new Error('a trigger says no'), { code: 'P0001' })
 
-/** Keeps a job in a store that answers so, one try after the other, the last one from then on; a minute passes with each. */
-async function keeping(...answers: readonly (Error | 'stored')[]) {
+const NAMES = { job: 'ours', account: 1, channel: 'sora', upstream_id: 'theirs' }
+const WAITS = expect.stringContaining('cannot be stored yet')
+const LOST = expect.stringContaining('no account pays for it')
+
+/** A store that answers so, one try after the other, the last one from then on, and what keeps a job in it. */
+function keeper(answers: readonly (Error | 'stored')[]) {
   const clock = manualClock()
-  const logged: object[] = []
+  const open = new OpenExchanges()
+  const logged: unknown[] = []
   let tries = 0
   const videos = {
     add: async () => {
@@ -19,40 +26,64 @@ async function keeping(...answers: readonly (Error | 'stored')[]) {
       if (answer instanceof Error) throw answer
     },
   }
-  const log = { error: (line: object) => logged.push(line) }
+  const log = { error: (line: object, message: string) => logged.push([line, message]) }
   // The few members that are asked for.
-  const dependencies = { videos, clock, log } as unknown as Parameters<typeof keepJob>[0]
+  const dependencies = { videos, clock, log, open } as unknown as Parameters<typeof keepJob>[0]
   const job = { id: 'ours', accountId: 1, channel: 'sora', upstreamId: 'theirs' } as VideoJob
-  let ended: string | undefined
   const kept = keepJob(dependencies, job, 7n).then(
-    () => {
-      ended = 'kept'
-    },
-    (error: Error) => {
-      ended = error.message
-    },
+    () => 'kept',
+    (error: Error) => error.message,
   )
+  return { clock, open, kept, logged, tries: () => tries }
+}
+
+/** Keeps a job so; a minute passes with each try. */
+async function keeping(...answers: readonly (Error | 'stored')[]) {
+  const { clock, open, kept, logged, tries } = keeper(answers)
+  let ended: string | undefined
+  void kept.then(how => {
+    ended = how
+  })
   while (ended === undefined) {
     await new Promise(resolve => setImmediate(resolve))
     clock.advance(60_000)
   }
-  await kept
-  return { ended, tries, logged }
+  expect(open.whole.size).toBe(0)
+  return { ended, tries: tries(), logged }
 }
 
 test('a film is kept as soon as the database is back', async () => {
-  expect(await keeping(AWAY, AWAY, 'stored')).toEqual({ ended: 'kept', tries: 3, logged: [] })
+  const logged = [[{ err: AWAY, ...NAMES }, WAITS]]
+  expect(await keeping(AWAY, AWAY, 'stored')).toEqual({ ended: 'kept', tries: 3, logged })
 })
 
 test('one that was stored although the answer was lost is kept', async () => {
-  expect(await keeping(AWAY, THERE)).toEqual({ ended: 'kept', tries: 2, logged: [] })
+  const logged = [[{ err: AWAY, ...NAMES }, WAITS]]
+  expect(await keeping(AWAY, THERE)).toEqual({ ended: 'kept', tries: 2, logged })
 })
 
 test.each([
-  ['of another that has its id', THERE, 1],
-  ['that the database does not take', REFUSED, 1],
-  ['for which the database is away for five minutes', AWAY, 6],
-])('one %s is told to the operator, with its name at its maker', async (_, error, tries) => {
-  const told = { err: error, job: 'ours', account: 1, channel: 'sora', upstream_id: 'theirs' }
-  expect(await keeping(error)).toEqual({ ended: error.message, tries, logged: [told] })
+  ['of another that has its id', THERE, 1, [LOST]],
+  ['that the database does not take', REFUSED, 1, [LOST]],
+  ['for which the database is away for five minutes', AWAY, 6, [WAITS, LOST]],
+])('one %s is told to the operator, with its name at its maker', async (_, error, tries, told) => {
+  const logged = told.map(message => [{ err: error, ...NAMES }, message])
+  expect(await keeping(error)).toEqual({ ended: error.message, tries, logged })
+})
+
+test('its name at its maker is told before the wait, which a kill may end', async () => {
+  const { logged, kept, clock } = keeper([AWAY, 'stored'])
+  await new Promise(resolve => setImmediate(resolve))
+  expect(logged).toEqual([[{ err: AWAY, ...NAMES }, WAITS]])
+  clock.advance(60_000)
+  expect(await kept).toBe('kept')
+})
+
+test('a stop of the gateway ends the wait, after one more try', async () => {
+  const { logged, kept, open, tries } = keeper([AWAY])
+  await new Promise(resolve => setImmediate(resolve))
+  open.endWhole(new GatewayError('shutting_down', 'x'))
+  expect(await kept).toBe(AWAY.message)
+  expect(tries()).toBe(2)
+  expect(logged.at(-1)).toEqual([{ err: AWAY, ...NAMES }, LOST])
 })
