@@ -70,7 +70,7 @@ const NO_VECTORS = 'The upstream did not answer with one vector for each input'
 
 /** Whether there is something where either format has its vectors; of an answer that is handed on they stay unread. */
 function holdsVectors({ data, embedding, embeddings }: JsonObject): boolean {
-  return Array.isArray(data) || Array.isArray(embeddings) || asObject(embedding) !== undefined
+  return asArray(data).length > 0 || asArray(embeddings).length > 0 || asObject(embedding) !== undefined
 }
 
 /** Gemini names the model in the path and may name it again in the body, for each request of a batch. */
@@ -98,7 +98,7 @@ function writeForeign(call: EmbeddingCall, route: Route, estimate: number): Prep
       reply(answer, estimate, inputTokens =>
         openai.encodeEmbeddingAnswer(answer, { model, encoding, inputTokens }),
       )
-    return askGemini(first, { route, request, encode }, NO_ANSWER)
+    return askGemini(first, { route, request, encode }, NOTHING_YET)
   }
   const request = gemini.decodeEmbeddingRequest(body.json, action)
   return {
@@ -136,7 +136,7 @@ function askGemini(
   }
 }
 
-const NO_ANSWER: EmbeddingAnswer = { vectors: [], inputTokens: 0 }
+const NOTHING_YET: EmbeddingAnswer = { vectors: [], inputTokens: 0 }
 
 /** Where one of them does not say what it has used, that of all is estimated. */
 function joined(one: EmbeddingAnswer, other: EmbeddingAnswer): EmbeddingAnswer {

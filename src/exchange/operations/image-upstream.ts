@@ -10,7 +10,7 @@ import { dialectOf } from './dialect.ts'
 import { noAnswer } from './operation-wire.ts'
 import { base64Length, encodeBase64, type Piece, type StoredPiece, sizeOf, streamOf } from './pieces.ts'
 
-/** What is wrong with an answer without any. */
+/** What is wrong with an answer that holds no image. */
 export const NO_IMAGE = 'The upstream answered without an image'
 
 /** How an upstream makes images. */

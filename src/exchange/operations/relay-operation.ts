@@ -36,8 +36,12 @@ export function relayOperation(admitted: AdmittedOperation, onEnd: () => void): 
 
 /** One attempt, in as many calls as it takes, one after another: an exchange has one place at its channel. */
 async function askToTheEnd(admitted: Admitted, one: Try<PreparedWhole>): Promise<CallerAnswer> {
-  const answer = await askWhole(admitted, WHOLE, one)
-  return 'call' in answer ? askToTheEnd(admitted, { ...one, preparation: answer }) : answer
+  const { record } = admitted
+  let answer = await askWhole(admitted, WHOLE, one)
+  const { firstByteMs } = record
+  while ('call' in answer) answer = await askWhole(admitted, WHOLE, { ...one, preparation: answer })
+  record.firstByteMs = firstByteMs
+  return answer
 }
 
 const WHOLE: AnswerReader<PreparedWhole, CallerAnswer | PreparedWhole> = {

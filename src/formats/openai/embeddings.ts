@@ -104,7 +104,7 @@ function decodeInputs(input: JsonValue | undefined): EmbeddingInput[] {
     throw invalidRequest('input', 'expected a text, a list of texts, or tokens')
   }
   if (isTokens(input)) return [input]
-  if (input.length > MAX_INPUTS) throw invalidRequest('input', `expected at most ${MAX_INPUTS}`)
+  if (input.length > MAX_INPUTS) throw invalidRequest('input', `expected at most ${MAX_INPUTS} texts`)
   return input.map((entry, index) => {
     if (typeof entry === 'string' || isTokens(entry)) return entry
     throw invalidRequest(`input[${index}]`, 'expected a text or a list of token numbers')

@@ -42,7 +42,7 @@ export function geminiEmbedding(request: JsonObject): JsonObject {
   return { values: vector(text, dimensionsOf(request, 'outputDimensionality')) }
 }
 
-/** The same for each of several. */
+/** Google's shape for each of several texts. */
 export function geminiEmbeddings(requests: readonly JsonValue[]): JsonObject[] {
   if (requests.length > 100) {
     throw new Failure(400, '* BatchEmbedContentsRequest.requests: at most 100 requests can be in one batch')

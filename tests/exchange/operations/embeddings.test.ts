@@ -4,12 +4,16 @@ import OpenAI from 'openai'
 import { fileGateway } from '#tests/support/gateway/file-gateway.ts'
 import { fileUpstream } from '#tests/support/upstreams/file-upstream.ts'
 import { type SeenRequest, until, untilAborted } from '#tests/support/upstreams/upstream.ts'
+import { systemClock } from '@/clock/clock.ts'
 
 /** What the upstreams of the models `scripted/*` answer; a function of what they are asked where that matters. */
 let answer: object | ((asked: SeenRequest) => Response | Promise<Response>) = {}
 const upstream = fileUpstream(asked => (typeof answer === 'function' ? answer(asked) : Response.json(answer)))
 
-const gateway = await fileGateway({ models: '' })
+/** How far the gateway's clock is ahead of the machine's. */
+let aheadMs = 0
+const clock = { ...systemClock, elapsed: () => systemClock.elapsed() + aheadMs }
+const gateway = await fileGateway({ models: '', clock })
 await gateway.apply(`
 channels:
   - { name: scripted-openai, format: openai-responses, base_url: "${upstream.url}", api_keys: [k], allow_private: true }
@@ -292,6 +296,17 @@ describe('more texts than Gemini takes in one call', () => {
     expect(entries.map(({ amount }) => amount)).toEqual([-450_000n])
   })
 
+  test('have the first byte of their first call', async () => {
+    answer = asked => {
+      if (textsIn(asked)[0] !== '0') aheadMs += 30_000
+      return vectorsOf(textsIn(asked))
+    }
+    await post('/v1/embeddings', request)
+    const { first_byte_ms, total_ms } = (await settled()) ?? {}
+    expect(Number(total_ms)).toBeGreaterThanOrEqual(60_000)
+    expect(Number(first_byte_ms)).toBeLessThan(30_000)
+  })
+
   test('are charged by an estimate of them all where one call tells no usage', async () => {
     answer = asked => vectorsOf(textsIn(asked), Number(textsIn(asked)[0]) === 100 ? undefined : 1000)
     await post('/v1/embeddings', { ...request, input: input.map(text => text.padStart(400, '0')) })
@@ -362,6 +377,10 @@ test.each([
     answer = { detail: 'out of memory' }
     const response = await post(path, body)
     expect([response.status, await response.text()]).toEqual([502, expect.stringContaining('out of memory')])
+    expect(await gateway.lastExchange()).toMatchObject({ cost_nano: null, end_state: 'upstream_error' })
+    answer = { data: [], embeddings: [] }
+    const empty = await post(path, body)
+    expect([empty.status, await empty.text()]).toEqual([502, expect.stringContaining('one vector for each')])
     expect(await gateway.lastExchange()).toMatchObject({ cost_nano: null, end_state: 'upstream_error' })
   },
 )
