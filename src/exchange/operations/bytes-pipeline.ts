@@ -3,15 +3,18 @@ import { brokenOff } from '@/exchange/attempt/answer-body.ts'
 import { Meter } from '@/exchange/billing/meter.ts'
 import type { UsedUp } from '@/exchange/billing/used-up.ts'
 import type { EmitBytes } from '@/exchange/relay/pipeline.ts'
+import { brokenAnswer } from '@/formats/faults/fault.ts'
 import type { OperationPipeline } from './operation.ts'
 
 /** What is known of an answer that is bytes, such as sound. */
-interface BytesOptions {
+export interface BytesOptions {
   contentType: string
   /** What the upstream says it will send, in bytes; undefined: it does not say. */
   length: number | undefined
   /** What they come to. */
   used: UsedUp
+  /** What is wrong where there are none. */
+  missing: string
 }
 
 /** A sound, an image or a film on its way: bytes that are counted and not looked at. */
@@ -34,8 +37,10 @@ export class BytesPipeline implements OperationPipeline {
   }
 
   end(_emit: EmitBytes, broken = false): void {
-    const { length } = this.#options
-    if (broken || (length !== undefined && this.#bytes < length)) this.meter.error = brokenOff()
+    const { length, missing } = this.#options
+    const isShort = length !== undefined && this.#bytes < length
+    if (!broken && this.#bytes === 0) this.meter.error = brokenAnswer(missing)
+    else if (broken || isShort) this.meter.error = brokenOff()
     else this.meter.finished = true
   }
 

@@ -1,11 +1,8 @@
 import { GatewayError } from '@/errors/gateway-error.ts'
-import { webPage } from '@/exchange/attempt/answer-body.ts'
-import { formOf } from '@/exchange/attempt/answer-form.ts'
 import { faultInBody } from '@/exchange/attempt/attempt.ts'
 import { Meter } from '@/exchange/billing/meter.ts'
 import type { UsedUp } from '@/exchange/billing/used-up.ts'
 import type { EmitBytes } from '@/exchange/relay/pipeline.ts'
-import { complaintIn } from '@/formats/faults/fault.ts'
 import type { Ending } from '@/formats/plain/plain-text.ts'
 import { runMachine } from '@/generation/machine.ts'
 import { type JsonObject, parseObject } from '@/json/json.ts'
@@ -61,8 +58,7 @@ export class EventsPipeline implements OperationPipeline {
     if (this.meter.error !== undefined) return
     if (!broken && this.meter.endings > 0) this.meter.finished = true
     if (this.meter.finished) return
-    const fault = this.meter.output ? undefined : faultIn(rest)
-    this.fail(fault ?? closedEarly(), emit)
+    this.fail(closedEarly(), emit)
   }
 
   fail(error: GatewayError, emit: EmitBytes): void {
@@ -108,14 +104,6 @@ export class EventsPipeline implements OperationPipeline {
     this.meter.endings += 1
     this.meter.finished = this.meter.endings >= (this.#options.count ?? 1)
   }
-}
-
-/** The error that came in the place of events, if it is one. */
-function faultIn(bytes: Buffer): GatewayError | undefined {
-  const form = formOf(bytes)
-  if (form === 'page') return webPage()
-  const json = form === 'json' ? parseObject(bytes.toString()) : undefined
-  return json && complaintIn(json)
 }
 
 function closedEarly(): GatewayError {

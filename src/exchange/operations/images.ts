@@ -9,7 +9,7 @@ import * as openai from '@/formats/openai/images.ts'
 import type { ImageAnswer, ImageRequest } from '@/generation/image.ts'
 import type { Rates } from '@/generation/rates.ts'
 import { SURFACE_FORMAT } from '@/generation/surface.ts'
-import { asNumber, asObject, asString, type JsonObject } from '@/json/json.ts'
+import { asArray, asNumber, asObject, asString, isJsonObject, type JsonObject } from '@/json/json.ts'
 import { emptyLongStrings } from '@/json/skeleton.ts'
 import type { Route } from '@/routing/model.ts'
 import { EventsPipeline } from './events-pipeline.ts'
@@ -24,6 +24,7 @@ import {
   readImages,
   writeImages,
 } from './image-upstream.ts'
+import { JudgedPipeline } from './judged-pipeline.ts'
 import {
   type Operation,
   type OperationPipeline,
@@ -189,10 +190,9 @@ function prepareWhole(asked: ImageAsked, route: Route, context: PrepareContext):
       read: bytes => {
         // Of images that are handed on nobody needs a second copy in memory.
         const json = readJsonAnswer(emptyLongStrings(bytes))
-        // Some servers name the list `images`.
-        const made = json['data'] ?? json['images']
-        if (!Array.isArray(made)) throw noAnswer(json, NO_IMAGE)
-        const used = useOf(asked, json, made.length, context.price?.rates)
+        const count = imagesIn(json)
+        if (count === 0) throw noAnswer(json, NO_IMAGE)
+        const used = useOf(asked, json, count, context.price?.rates)
         return { body: bytes, contentType: JSON_TYPE, used }
       },
     }
@@ -205,6 +205,13 @@ function prepareWhole(asked: ImageAsked, route: Route, context: PrepareContext):
       return { body, contentType: JSON_TYPE, used }
     },
   }
+}
+
+/** How many images an answer holds: some servers name the list `images`, MiniMax has it inside `data`. */
+function imagesIn(json: JsonObject): number {
+  const made = json['data'] ?? json['images']
+  const lists = isJsonObject(made) ? Object.values(made) : [made]
+  return Math.max(...lists.map(list => asArray(list).length), 0)
 }
 
 function prepareStream(asked: ImageAsked, route: Route, context: PrepareContext): PreparedStream {
@@ -225,10 +232,7 @@ function prepareStream(asked: ImageAsked, route: Route, context: PrepareContext)
   return {
     ...passOn(asked, route),
     // An upstream that does not stream images answers whole, whatever it was asked.
-    open: headers =>
-      /^application\/json/i.test(headers.get('content-type') ?? '')
-        ? whole()
-        : events(asked, price?.rates, encodeError),
+    open: () => new JudgedPipeline({ flowing: events(asked, price?.rates, encodeError), whole: whole() }),
   }
 }
 

@@ -2,18 +2,14 @@ import type { GatewayError } from '@/errors/gateway-error.ts'
 import type { UsedUp } from '@/exchange/billing/used-up.ts'
 import type { EmitBytes } from '@/exchange/relay/pipeline.ts'
 import { formatEvent } from '@/sse/event.ts'
-import { BytesPipeline } from './bytes-pipeline.ts'
+import { type BytesOptions, BytesPipeline } from './bytes-pipeline.ts'
 import type { OperationPipeline } from './operation.ts'
 import { EVENTS_TYPE } from './operation-wire.ts'
 
 /** The event in which a speech ends. */
 export const SPEECH_DONE = 'speech.audio.done'
 
-interface SoundAsEventsOptions {
-  /** What the upstream says it will send, in bytes; undefined: it does not say. */
-  length: number | undefined
-  /** What the sound comes to. */
-  used: UsedUp
+interface SoundAsEventsOptions extends Omit<BytesOptions, 'contentType'> {
   encodeError: (error: GatewayError) => string
 }
 
@@ -25,8 +21,7 @@ export class SoundAsEvents implements OperationPipeline {
 
   constructor(options: SoundAsEventsOptions) {
     this.#options = options
-    const { length, used } = options
-    this.#sound = new BytesPipeline({ contentType: this.contentType, length, used })
+    this.#sound = new BytesPipeline({ ...options, contentType: this.contentType })
   }
 
   get meter() {

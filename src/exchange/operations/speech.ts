@@ -1,18 +1,17 @@
 import type { RequestBody } from '@/exchange/admission/body.ts'
-import { webPage } from '@/exchange/attempt/answer-body.ts'
-import { formOf } from '@/exchange/attempt/answer-form.ts'
 import { textTokens, withMargin } from '@/exchange/billing/token-estimate.ts'
 import type { UsedUp } from '@/exchange/billing/used-up.ts'
-import { brokenAnswer, complaintIn } from '@/formats/faults/fault.ts'
+import { complaintIn } from '@/formats/faults/fault.ts'
 import { invalidRequest } from '@/formats/invalid.ts'
 import { readSpeechUsage } from '@/formats/openai/audio.ts'
 import { SURFACE_FORMAT } from '@/generation/surface.ts'
 import { NO_USAGE } from '@/generation/usage.ts'
-import { parseObject } from '@/json/json.ts'
+import { isJsonObject, type JsonObject, type JsonValue, parseObject } from '@/json/json.ts'
 import { BytesPipeline, lengthIn } from './bytes-pipeline.ts'
 import { EventsPipeline } from './events-pipeline.ts'
+import { JudgedPipeline } from './judged-pipeline.ts'
 import type { OperationPipeline, PrepareContext, StreamedOperation } from './operation.ts'
-import { needsOpenai, renameModel } from './operation-wire.ts'
+import { EVENTS_TYPE, needsOpenai, noAnswer, readJsonAnswer, renameModel } from './operation-wire.ts'
 import { SoundAsEvents, SPEECH_DONE } from './sound-as-events.ts'
 import { WholePipeline } from './whole-pipeline.ts'
 
@@ -65,44 +64,67 @@ function open(
   { encodeError }: PrepareContext,
 ): OperationPipeline {
   const contentType = headers.get('content-type') ?? 'application/octet-stream'
-  const isWords = NO_SOUND.test(contentType)
-  if (!isEvents && isWords) {
-    return new WholePipeline({
-      contentType,
-      read: bytes => ({ told: soundIn(bytes), used: spoken }),
-      // Between the bytes of a sound an error has no place.
-      encodeError: () => '',
-    })
+  const isWords = WORDS.test(contentType)
+  const sound = { contentType, length: lengthIn(headers), used: spoken, missing: NO_SOUND }
+  if (!isEvents) {
+    const flowing = new BytesPipeline(sound)
+    return isWords ? new JudgedPipeline({ flowing, whole: soundInJson(contentType, spoken) }) : flowing
   }
-  if (!isEvents) return new BytesPipeline({ contentType, length: lengthIn(headers), used: spoken })
   // Many servers take no notice of `stream_format`; a keepalive may have told the caller by then that events come.
-  if (!isWords) return new SoundAsEvents({ length: lengthIn(headers), used: spoken, encodeError })
-  return new EventsPipeline({
-    last: [SPEECH_DONE],
-    reported: data => {
-      const usage = readSpeechUsage(data)
-      return usage && { ...spoken, usage, source: 'reported' }
-    },
-    estimated: () => spoken,
-    encodeError,
+  if (!isWords) return new SoundAsEvents({ ...sound, encodeError })
+  return new JudgedPipeline({
+    flowing: new EventsPipeline({
+      last: [SPEECH_DONE],
+      reported: data => {
+        const usage = readSpeechUsage(data)
+        return usage && { ...spoken, usage, source: 'reported' }
+      },
+      estimated: () => spoken,
+      encodeError,
+    }),
+    whole: new WholePipeline({
+      contentType: EVENTS_TYPE,
+      read: bytes => {
+        throw noAnswer(readJsonAnswer(bytes), NO_SOUND)
+      },
+      encodeError,
+    }),
   })
 }
 
-/** Events, an error inside a 200, or a web page. Sound has as many names as it has servers, or none. */
-const NO_SOUND = /^text\/|json/i
+/** What may be events, an error inside a 200, or a web page. Sound has as many names as it has servers, or none. */
+const WORDS = /^text\/|json/i
 
-/**
- * Sound that its server calls words, or JSON that holds it.
- * @throws GatewayError for what is none: an error inside a 200, a web page, nothing
- */
-function soundIn(bytes: Uint8Array): Uint8Array {
-  const form = formOf(bytes)
-  if (form === 'page') throw webPage()
-  const json = form === 'json' ? parseObject(new TextDecoder().decode(bytes)) : undefined
-  const complaint = json && complaintIn(json)
-  if (complaint !== undefined) throw complaint
-  if (form === undefined) throw brokenAnswer('The upstream answered without a sound')
-  return bytes
+/** What is wrong with an answer that holds no sound. */
+const NO_SOUND = 'The upstream answered without a sound'
+
+/** A sound inside JSON, handed on as it came. */
+function soundInJson(contentType: string, used: UsedUp): WholePipeline {
+  return new WholePipeline({
+    contentType,
+    read: told => {
+      const json = parseObject(new TextDecoder().decode(told))
+      if (json !== undefined && !holdsSound(json)) throw noAnswer(json, NO_SOUND)
+      return { told, used }
+    },
+    // Between the bytes of a sound an error has no place.
+    encodeError: () => '',
+  })
+}
+
+/** Whether there is something else than an error. Beside a sound some say that all went well, in the words of a complaint. */
+function holdsSound(json: JsonObject): boolean {
+  if (isJsonObject(json['error']) && Object.keys(json['error']).length > 0) return false
+  if (SOUND_NAMES.some(name => holdsText(json[name]))) return true
+  return Object.keys(json).length > 0 && complaintIn(json) === undefined
+}
+
+/** Where servers that answer in JSON have a sound, or its address. */
+const SOUND_NAMES = ['audio', 'audio_url', 'audioContent', 'data', 'output', 'url']
+
+function holdsText(value: JsonValue | undefined): boolean {
+  if (typeof value === 'string') return value !== ''
+  return typeof value === 'object' && value !== null && Object.values(value).some(holdsText)
 }
 
 /** The vendor speaks the whole text, however much of it the caller heard. */

@@ -4,19 +4,20 @@ import { faultInBody, judgeEarly } from '@/exchange/attempt/attempt.ts'
 import { textTokens, tokensIn, withMargin } from '@/exchange/billing/token-estimate.ts'
 import type { UsedUp } from '@/exchange/billing/used-up.ts'
 import { isEventStream } from '@/exchange/relay/reply.ts'
-import { complaintIn } from '@/formats/faults/fault.ts'
+import { brokenAnswer, complaintIn } from '@/formats/faults/fault.ts'
 import { invalidRequest } from '@/formats/invalid.ts'
 import { readTranscriptUsage } from '@/formats/openai/audio.ts'
 import { runMachine } from '@/generation/machine.ts'
 import type { Rates } from '@/generation/rates.ts'
 import { SURFACE_FORMAT } from '@/generation/surface.ts'
 import { NO_USAGE } from '@/generation/usage.ts'
-import { asString, isJsonObject, type JsonObject, parseObject } from '@/json/json.ts'
+import { asString, isJsonObject, type JsonObject, type JsonValue, parseObject } from '@/json/json.ts'
 import type { Route } from '@/routing/model.ts'
 import { formatEvent } from '@/sse/event.ts'
 import { createSseParser } from '@/sse/parser.ts'
 import { EventsPipeline } from './events-pipeline.ts'
 import { asksForStream, type Form, fieldsOf } from './form.ts'
+import { JudgedPipeline } from './judged-pipeline.ts'
 import type { Operation, OperationPipeline, PrepareContext } from './operation.ts'
 import { EVENTS_TYPE, JSON_TYPE, needsOpenai } from './operation-wire.ts'
 import { type SoundLength, soundLength } from './sound-length.ts'
@@ -45,7 +46,14 @@ export async function transcriptionOperation(
   const fields = fieldsOf(form)
   const isStreamed = asksForStream(fields)
   const length = await soundLength(file)
-  const asked = { form, kind, model, length, promptTokens: textTokens(fields['prompt']) }
+  const asked = {
+    form,
+    kind,
+    model,
+    length,
+    promptTokens: textTokens(fields['prompt']),
+    isText: TEXT_SHAPES.has(asString(fields['response_format']) ?? ''),
+  }
   return isStreamed ? streamed(asked) : whole(asked)
 }
 
@@ -57,7 +65,11 @@ interface TranscriptionAsked {
   length: SoundLength
   /** Of the text that is to guide it. */
   promptTokens: number
+  /** Whether the shape is no JSON: an empty answer is what was said in silence. */
+  isText: boolean
 }
+
+const TEXT_SHAPES = new Set(['text', 'srt', 'vtt'])
 
 function streamed(asked: TranscriptionAsked): Operation {
   return {
@@ -126,20 +138,20 @@ function open(
   encodeError: PrepareContext['encodeError'],
 ): OperationPipeline {
   // Whisper takes no notice of `stream`; a keepalive may have told the caller by then that events come.
-  if (!isEventStream(headers.get('content-type'))) {
-    return new WholePipeline({
-      contentType: EVENTS_TYPE,
-      encodeError,
-      read: bytes => readEvents(bytes, basis) ?? asEvent(readWhole(bytes, headers, basis)),
-    })
-  }
-  return new EventsPipeline({
+  const whole = new WholePipeline({
+    contentType: EVENTS_TYPE,
+    encodeError,
+    read: bytes => readEvents(bytes, basis) ?? asEvent(readWhole(bytes, headers, basis)),
+  })
+  if (!isEventStream(headers.get('content-type'))) return whole
+  const flowing = new EventsPipeline({
     last: [LAST_EVENT],
     reported: data => usedIn(data, basis),
     // An event has about as much around its text as the text is long.
     estimated: bytes => estimated(basis.asked, bytes / 2),
     encodeError,
   })
+  return new JudgedPipeline({ flowing, whole })
 }
 
 const LAST_EVENT = 'transcript.text.done'
@@ -152,12 +164,15 @@ interface WholeTranscript {
   used: UsedUp
 }
 
-/** @throws GatewayError for an error inside a 200, and for a web page */
+/** @throws GatewayError for an error inside a 200, a web page, and nothing */
 function readWhole(bytes: Uint8Array, headers: Headers, basis: UsageBasis): WholeTranscript {
+  const form = formOf(bytes)
   // What is said may begin with a `<`, and some call all text HTML.
-  if (formOf(bytes) === 'page' && /html/i.test(headers.get('content-type') ?? '')) throw webPage()
+  if (form === 'page' && /html|json/i.test(headers.get('content-type') ?? '')) throw webPage()
   const text = new TextDecoder().decode(bytes)
   const answer = parseObject(text)
+  const isEmpty = answer === undefined ? form === undefined && !basis.asked.isText : isEmptyObject(answer)
+  if (isEmpty) throw brokenAnswer('The upstream answered without a transcript')
   const complaint = answer === undefined || isTranscript(answer) ? undefined : complaintIn(answer)
   if (complaint !== undefined) throw judgeEarly(complaint)
   return { text, answer, used: usedIn(answer, basis) ?? estimated(basis.asked, bytes.length) }
@@ -166,7 +181,11 @@ function readWhole(bytes: Uint8Array, headers: Headers, basis: UsageBasis): Whol
 /** Some have an empty `error` beside the text, which is empty where nothing was said. */
 function isTranscript({ text, error }: JsonObject): boolean {
   if (typeof text !== 'string') return false
-  return text !== '' || !error || (isJsonObject(error) && Object.keys(error).length === 0)
+  return text !== '' || !error || isEmptyObject(error)
+}
+
+function isEmptyObject(value: JsonValue): boolean {
+  return isJsonObject(value) && Object.keys(value).length === 0
 }
 
 /** Events, whatever the upstream calls them. */

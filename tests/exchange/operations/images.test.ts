@@ -288,11 +288,30 @@ describe('in the same format', () => {
   test.each([
     ['the words of an error', '{"detail":"out of memory"}', 'out of memory'],
     ['JSON without an image', '{"created":1}', 'without an image'],
+    ['an empty list', '{"created":1,"data":[]}', 'without an image'],
+    [
+      "MiniMax's complaint",
+      '{"data":{},"base_resp":{"status_code":1004,"status_msg":"no voice"}}',
+      'no voice',
+    ],
   ])('a whole answer that is %s is an error, and free', async (_what, body, said) => {
     answer = () => new Response(body, { headers: { 'content-type': 'application/json' } })
     const response = await post('/v1/images/generations', { model: 'up/sizes', prompt: 'x' })
     expect([response.status, await response.text()]).toEqual([502, expect.stringContaining(said)])
     expect(await gateway.lastExchange()).toMatchObject({ cost_nano: null, usage_source: 'missing' })
+  })
+
+  test.each([
+    ['a list by another name', '{"images":[{"url":"u"},{"url":"v"}]}'],
+    [
+      "MiniMax's lists",
+      '{"data":{"image_urls":["u","v"]},"base_resp":{"status_code":0,"status_msg":"success"}}',
+    ],
+  ])('images in %s are counted', async (_what, body) => {
+    answer = () => new Response(body, { headers: { 'content-type': 'application/json' } })
+    const response = await post('/v1/images/generations', { model: 'up/sizes', prompt: 'x', n: 2 })
+    expect([response.status, await response.text()]).toEqual([200, body])
+    expect(response.headers.get('x-tollgate-cost')).toBe('0.334000000')
   })
 
   test('a stream that breaks off ends in an error, and what was shown is charged', async () => {

@@ -169,8 +169,12 @@ describe('money', () => {
       'no more today',
     ],
     ['words of one', '{"detail":"out of memory"}', 'application/json', 502, 'out of memory'],
+    ['one beside no data', '{"code":1,"msg":"no voice","data":null}', 'application/json', 502, 'no voice'],
+    ['one in an empty shape', '{"data":{"audio":""},"msg":"no voice"}', 'application/json', 502, 'no voice'],
     ['a web page', ' <html>Welcome</html>', 'text/html', 502, 'a web page'],
     ['blanks', '\n', 'text/plain', 502, 'without a sound'],
+    ['nothing', '', 'audio/mpeg', 502, 'without a sound'],
+    ['nothing in JSON', '{}', 'application/json', 502, 'without a sound'],
   ])('%s inside a 200 is no sound, and free', async (_, body, type, status, said) => {
     answer = () => new Response(body, { headers: { 'content-type': type } })
     const response = await say({ model: 'tts/characters', input: 'abcd' })
@@ -188,7 +192,9 @@ describe('money', () => {
       'no more today',
     ],
     ['words of one', '{"detail":"out of memory"}', 'application/json', 502, 'out of memory'],
+    ['one before a blank line', '{"detail":"out of memory"}\n\n', 'text/plain', 502, 'out of memory'],
     ['a web page', '<html>Welcome</html>', 'text/html', 502, 'a web page'],
+    ['nothing', '', 'audio/mpeg', 502, 'without a sound'],
   ])('%s in the place of events is told as what it is, and free', async (_, body, type, status, said) => {
     answer = () => new Response(body, { headers: { 'content-type': type } })
     const response = await say({ model: 'tts/characters', input: 'abcd', stream_format: 'sse' })
@@ -200,11 +206,29 @@ describe('money', () => {
   test.each([
     ['words', 'text/plain', 'RIFF and so on'],
     ['JSON', 'application/json', '{"audio":"AAAA"}'],
+    ['JSON, and a success', 'application/json', '{"audio":"AAAA","message":"success"}'],
+    ['JSON with a code', 'application/json', '{"code":0,"msg":"ok","data":"AAAA"}'],
+    [
+      "MiniMax's JSON",
+      'application/json',
+      '{"data":{"audio":"00"},"base_resp":{"status_code":0,"status_msg":"success"}}',
+    ],
   ])('a sound that its server calls %s is one', async (_, type, sound) => {
     answer = () => new Response(sound, { headers: { 'content-type': type } })
     const response = await say({ model: 'tts/characters', input: 'abcd' })
     expect(await response.text()).toBe(sound)
     await until(async () => (await gateway.lastExchange())?.['cost_nano'] === 60_000n)
+  })
+
+  test('a sound that its server calls words flows', async () => {
+    const fed = fedStream()
+    answer = () => new Response(fed.stream, { headers: { 'content-type': 'text/plain' } })
+    fed.write('\n')
+    fed.write('RI')
+    const response = await say({ model: 'tts/characters', input: 'abcd' })
+    fed.write('FF')
+    fed.close()
+    expect(await response.text()).toBe('\nRIFF')
   })
 
   test('a refusal of the upstream costs nothing and comes in the shape of the surface', async () => {

@@ -257,6 +257,10 @@ describe('money', () => {
   test.each([
     ['words of an error', '{"detail":"out of memory"}', 'application/json', 'out of memory'],
     ['a web page', '<html>Welcome</html>', 'text/html', 'a web page'],
+    ['a web page that is called JSON', '<html>Welcome</html>', 'application/json', 'a web page'],
+    ['no bytes', '', 'application/json', 'without a transcript'],
+    ['no words', '\n', 'text/plain', 'without a transcript'],
+    ['no members', '{}', 'application/json', 'without a transcript'],
   ])('%s inside a 200 are no transcript, and free', async (_, body, type, said) => {
     answer = () => new Response(body, { headers: { 'content-type': type } })
     const response = await send({ model: 'stt/seconds', file: wav(3) })
@@ -271,6 +275,13 @@ describe('money', () => {
     answer = () => new Response(text, { headers: { 'content-type': type } })
     const response = await send({ model: 'stt/seconds', file: wav(3), response_format: 'text' })
     expect([response.status, await response.text()]).toEqual([200, text])
+  })
+
+  test('an empty text is a transcript, of silence', async () => {
+    answer = () => new Response('', { headers: { 'content-type': 'text/plain' } })
+    const response = await send({ model: 'stt/seconds', file: wav(3), response_format: 'srt' })
+    expect([response.status, await response.text()]).toEqual([200, ''])
+    expect(response.headers.get('x-tollgate-cost')).toBe('0.000300000')
   })
 
   test('events by another name are read for what was used and for errors', async () => {
