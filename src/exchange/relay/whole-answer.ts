@@ -17,7 +17,7 @@ import { replay } from '@/generation/replay.ts'
 import type { GenerationResponse } from '@/generation/response.ts'
 import type { Usage } from '@/generation/usage.ts'
 import { withDigits } from '@/json/exact.ts'
-import { asArray, isJsonObject, type JsonObject, type JsonValue, parseJson } from '@/json/json.ts'
+import { asArray, asObject, isJsonObject, type JsonObject, type JsonValue, parseJson } from '@/json/json.ts'
 import type { SseEvent } from '@/sse/event.ts'
 import { createSseParser } from '@/sse/parser.ts'
 import type { AnswerReader, CallerAnswer } from './whole.ts'
@@ -105,8 +105,10 @@ interface WholeAnswer {
 function readWhole(bytes: Uint8Array, preparation: Preparation, count: (told: Told) => Usage): WholeAnswer {
   const text = utf8.decode(bytes)
   const json = parseAnswer(text)
+  const isCompacting = preparation.call.kind === 'compact'
   if (!isJsonObject(json)) {
     const { response, servedTier } = collectEvents(eventsIn(json, bytes, text, preparation), preparation)
+    if (isCompacting) throw notCompacted()
     return { ...writeWhole(response, preparation, count), servedTier }
   }
   const fault = faultInBody(json, () => text)
@@ -114,9 +116,22 @@ function readWhole(bytes: Uint8Array, preparation: Preparation, count: (told: To
   const { codec, conversion, decodeContext } = preparation
   const servedTier = codec.servedTier(json)
   if (conversion === undefined) {
-    return { body: bytes, told: tellWhole(json, codec, decodeContext), losses: undefined, servedTier }
+    const told = tellWhole(json, codec, decodeContext)
+    if (isCompacting && !holdsCompaction(json)) throw notCompacted()
+    return { body: bytes, told, losses: undefined, servedTier }
   }
   return { ...writeWhole(decodeWhole(json, text, preparation), preparation, count), servedTier }
+}
+
+/** Whether an answer is a compaction; Codex knows an item `compaction_summary` as well. */
+function holdsCompaction({ output }: JsonObject): boolean {
+  return asArray(output).some(item => /^compaction/.test(String(asObject(item)?.['type'])))
+}
+
+/** What an upstream says with a 200 that has no call for compacting, and went on with the conversation. */
+function notCompacted(): GatewayError {
+  const message = 'The upstream answered without a compaction'
+  return new GatewayError('upstream_rejected', message, { status: 404 })
 }
 
 /** Of an answer whose bytes are passed on only the cost is of interest, and it is read only where it reports none. */

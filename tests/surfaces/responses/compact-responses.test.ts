@@ -236,17 +236,62 @@ test('an upstream that compacts itself is asked to, and its answer is handed on 
   expect(BigInt(String(row['cost_nano']))).toBe(2_000_000n)
 })
 
-test('an upstream that answers such a request with an ordinary response has that handed on, and no summary made of it', async () => {
+describe('an upstream that goes on with the conversation in place of compacting it', () => {
+  const said = { type: 'message', role: 'assistant', content: [{ type: 'output_text', text: 'of granite?' }] }
   const answer = {
     id: 'resp_up',
     object: 'response',
+    created_at: 1,
+    model: 'echo',
     status: 'completed',
-    output: [{ type: 'message', role: 'assistant', content: [{ type: 'output_text', text: 'of granite?' }] }],
-    usage: { input_tokens: 1, output_tokens: 1, total_tokens: 2 },
+    output: [said],
+    usage: { input_tokens: 1000, output_tokens: 500, total_tokens: 1500 },
   }
-  upstream.answer = () => Response.json(answer)
+
+  test.each([
+    ['whole', () => Response.json(answer)],
+    [
+      'as a stream',
+      () =>
+        eventStream(
+          formatEvent(
+            'response.completed',
+            JSON.stringify({ type: 'response.completed', sequence_number: 0, response: answer }),
+          ),
+        ),
+    ],
+  ])('is asked for a summary, which alone is charged: %s', async (_, respond) => {
+    upstream.answer = request =>
+      request.path === '/v1/responses/compact' ? respond() : Response.json(answer)
+    const before = (await gateway.exchanges()).length
+    const compacted = await openai.responses.compact({ model: 'responses/echo', input: TALK })
+    expect(compacted).toMatchObject({ object: 'response.compaction' })
+    expect(compacted.output.map(item => item.type)).toEqual(['message', 'message', 'compaction'])
+    expect(upstream.seen.map(({ path }) => path)).toEqual(['/v1/responses/compact', '/v1/responses'])
+    expect(upstream.lastBody()).toContain('Summarise the conversation above')
+    const rows = (await gateway.exchanges()).slice(before)
+    // 1 per million in, 2 per million out, in nano.
+    expect(rows.map(row => row['cost_nano'])).toEqual([null, 2_000_000n])
+  })
+})
+
+test('a response that failed in place of a compaction is its error, and no summary is asked for', async () => {
+  const error = { code: 'server_error', message: 'out of memory' }
+  upstream.answer = () =>
+    Response.json({ id: 'resp_up', object: 'response', status: 'failed', error, output: [] })
+  expect(await rejectionOf(openai.responses.compact({ model: 'responses/echo', input: TALK }))).toMatchObject(
+    {
+      status: 502,
+    },
+  )
+  expect(upstream.seen.map(({ path }) => path)).toEqual(['/v1/responses/compact'])
+})
+
+test('a compaction that says so by its item alone, in the older name, is handed on', async () => {
+  const compaction = { output: [{ type: 'compaction_summary', encrypted_content: 'opaque to us' }] }
+  upstream.answer = () => Response.json(compaction)
   const response = await gateway.post('/v1/responses/compact', { model: 'responses/echo', input: TALK })
-  expect(await response.json()).toEqual(answer)
+  expect(await response.json()).toEqual(compaction)
   expect(upstream.seen).toHaveLength(1)
 })
 
