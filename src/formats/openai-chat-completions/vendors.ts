@@ -38,13 +38,14 @@ export interface VendorTraits {
 /** A vendor that refuses what it does not know instead of passing over it. What is left out is as with the others. */
 interface StrictVendor
   extends Pick<VendorTraits, 'reasoningField'>,
-    Partial<Pick<VendorTraits, 'efforts' | 'takesStreamOptions' | 'checksCallIds' | 'fitCallId'>> {
+    Partial<
+      Pick<VendorTraits, 'efforts' | 'namesResults' | 'takesStreamOptions' | 'checksCallIds' | 'fitCallId'>
+    > {
   host: RegExp
   refuses: readonly RequestField[]
 }
 
 const MISTRAL = /(?:^|\.)mistral\.ai$/
-const GEMINI_API = /^generativelanguage\.googleapis\.com$/
 
 /** Fields of OpenAI's own that hardly another vendor has. */
 const OPENAI_ONLY: readonly RequestField[] = ['metadata', 'store', 'promptCacheKey', 'verbosity']
@@ -94,7 +95,7 @@ const STRICT: readonly StrictVendor[] = [
   {
     // An unknown name is a 400 here: https://github.com/liliMozi/openhanako/issues/2494 https://github.com/looplj/axonhub/issues/1123
     // https://github.com/Vali-98/ChatterUI/issues/227. The penalties and log probabilities are refused by its models.
-    host: GEMINI_API,
+    host: /^generativelanguage\.googleapis\.com$/,
     refuses: [
       ...OPENAI_ONLY,
       ...(['logprobs', 'logitBias', 'topK', 'seed', 'user', 'serviceTier'] as const),
@@ -103,6 +104,7 @@ const STRICT: readonly StrictVendor[] = [
     reasoningField: undefined,
     // https://ai.google.dev/gemini-api/docs/openai: none is for models that are no longer served.
     efforts: ['minimal', 'low', 'medium', 'high'],
+    namesResults: true,
   },
 ]
 
@@ -131,7 +133,7 @@ function traitsOf(vendor: string): VendorTraits {
     reasoningField: strict === undefined ? 'reasoning_content' : strict.reasoningField,
     efforts: strict?.efforts,
     unthinking: UNTHINKING.find(vendor => vendor.host.test(host))?.models,
-    namesResults: GEMINI_API.test(host),
+    namesResults: strict?.namesResults ?? false,
     refuses: new Set(isOpenaiItself ? ['topK'] : (strict?.refuses ?? [])),
     takesStreamOptions: strict?.takesStreamOptions ?? true,
     checksCallIds: strict?.checksCallIds ?? isOpenaiItself,
