@@ -1,7 +1,7 @@
 import type { Caller } from '@/accounts/account.ts'
 import { admitCaller, admitWork } from '@/exchange/admission/admission.ts'
 import { authenticateCaller } from '@/exchange/admission/authentication.ts'
-import { errorResponse, identityHeaders, limitsOf } from '@/exchange/relay/reply.ts'
+import { errorResponse, identityHeaders, limitHeadersOf } from '@/exchange/relay/reply.ts'
 import type { Call } from './call.ts'
 import { failureOf, logCall } from './failure.ts'
 import type { Gateway } from './gateway.ts'
@@ -43,6 +43,6 @@ async function answer(gateway: Gateway, call: Call, act: Act, admit: () => void)
   } catch (error) {
     const failure = failureOf(error, request.signal)
     logCall(gateway.log, 'call', { request_id: record.id, account: record.caller?.accountId }, failure)
-    return errorResponse(failure, record.id, surface, limitsOf(record, gateway.clock.now()))
+    return errorResponse(failure, record.id, surface, limitHeadersOf(record, gateway.clock.now()))
   }
 }

@@ -6,7 +6,7 @@ import { faultInBody, fetchWhole, type Sendable } from '@/exchange/attempt/attem
 import { MAX_ATTEMPTS } from '@/exchange/attempt/failover.ts'
 import { isPassthrough, passOn } from '@/exchange/attempt/passthrough-request.ts'
 import { estimateTokens } from '@/exchange/billing/token-estimate.ts'
-import { answerHeaders, errorResponse, limitsOf } from '@/exchange/relay/reply.ts'
+import { answerHeaders, errorResponse, limitHeadersOf } from '@/exchange/relay/reply.ts'
 import { inCallersWords } from '@/formats/lowering/caller-words.ts'
 import { type CountingCodec, canCount, lowerCount } from '@/formats/lowering/lowering.ts'
 import { CODECS } from '@/formats/registry.ts'
@@ -64,7 +64,7 @@ export async function countTokens(gateway: Gateway, call: ConversationCall): Pro
     record.error = failureOf(error, signal)
     record.status = record.error.status
     report(gateway, record, 'nobody')
-    return errorResponse(record.error, record.id, record.surface, limitsOf(record, gateway.clock.now()))
+    return errorResponse(record.error, record.id, record.surface, limitHeadersOf(record, gateway.clock.now()))
   } finally {
     endLimits(gateway, record)
   }

@@ -12,7 +12,7 @@ import { quote, quoteOperation } from '@/exchange/billing/quote.ts'
 import { settle } from '@/exchange/billing/settlement.ts'
 import { undertake } from '@/exchange/operations/operation.ts'
 import { relayOperation } from '@/exchange/operations/relay-operation.ts'
-import { errorResponse, limitsOf } from '@/exchange/relay/reply.ts'
+import { errorResponse, limitHeadersOf } from '@/exchange/relay/reply.ts'
 import { relayStream } from '@/exchange/relay/stream.ts'
 import { askWhole, relayWhole } from '@/exchange/relay/whole.ts'
 import { answerReader } from '@/exchange/relay/whole-answer.ts'
@@ -198,7 +198,7 @@ function refuse(gateway: Gateway, record: ExchangeRecord, error: GatewayError): 
   record.status = error.status
   record.endState = endStateOf(error)
   close(gateway, record)
-  return errorResponse(error, record.id, record.surface, limitsOf(record, gateway.clock.now()))
+  return errorResponse(error, record.id, record.surface, limitHeadersOf(record, gateway.clock.now()))
 }
 
 /** Gives back what the exchange holds, and stores its result. */

@@ -72,7 +72,7 @@ function retryHeaders(error: GatewayError, surface: Surface | undefined): Record
 }
 
 /** How the caller's limits stand, in the names of the surface's vendor; nothing before they were asked. Added to `headers`. */
-export function limitsOf(
+export function limitHeadersOf(
   record: ExchangeRecord,
   now: number,
   headers: Record<string, string> = {},
@@ -90,7 +90,7 @@ export function answerHeaders(
   headers: Record<string, string> = {},
 ): Record<string, string> {
   addIdentity(headers, record.id, record.surface)
-  limitsOf(record, now, headers)
+  limitHeadersOf(record, now, headers)
   headers['x-tollgate-model'] = headerText(record.model ?? '')
   if (record.tellsOperators) headers['x-tollgate-channel'] = headerText(record.channel ?? '')
   if (record.losses.length > 0) headers['x-tollgate-losses'] = headerText(record.losses.join(', '))

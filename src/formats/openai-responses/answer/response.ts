@@ -10,7 +10,7 @@ import { responseError } from './error.ts'
 import { PairJoiner } from './pairs.ts'
 import { EventDecoder } from './stream-decode.ts'
 import { ReplyWriter } from './stream-encode.ts'
-import { readUsage } from './usage.ts'
+import { usageOf } from './usage.ts'
 
 /**
  * Reads a whole response, as one that the last event of a stream told at once.
@@ -30,7 +30,7 @@ export function decodeResponse(body: JsonObject, context: DecodeContext): Genera
 
 /** See Codec. */
 export function reportedUsage(body: JsonObject): Usage | undefined {
-  return isFault(body) || !isResponse(body) ? undefined : readUsage(body)
+  return isFault(body) || !isResponse(body) ? undefined : usageOf(body)
 }
 
 function isFault(body: JsonObject): boolean {

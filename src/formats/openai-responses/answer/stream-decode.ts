@@ -20,7 +20,7 @@ import type { ItemReader } from './item-reader.ts'
 import { MessageReader } from './message-reader.ts'
 import { PairJoiner } from './pairs.ts'
 import { ReasoningReader } from './reasoning-reader.ts'
-import { readUsage, serviceTierOf } from './usage.ts'
+import { serviceTierOf, usageOf } from './usage.ts'
 import { WholeReader } from './whole-reader.ts'
 
 /**
@@ -337,7 +337,7 @@ export class EventDecoder implements StreamMachine<SseEvent, GenerationEvent> {
     this.#settle(response, emit)
     this.#tellSound(emit)
     this.#ended = true
-    const usage = readUsage(response)
+    const usage = usageOf(response)
     if (usage !== undefined) emit({ type: 'usage', usage })
     const named = isIncomplete ? { ...response, status: 'incomplete' } : response
     emit({ type: 'finish', candidate: 0, finish: decodeFinish(named, this.#seen) })

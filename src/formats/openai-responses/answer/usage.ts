@@ -10,8 +10,8 @@ import {
 } from '@/generation/usage.ts'
 import { asArray, asNumber, asObject, type JsonObject } from '@/json/json.ts'
 
-/** Usage of a response object; undefined for a report that is none. */
-export function readUsage(response: JsonObject): Usage | undefined {
+/** The usage that a response object tells; undefined for a report that is none. */
+export function usageOf(response: JsonObject): Usage | undefined {
   return readReport(asObject(response['usage']), COUNTS, wire => ({
     ...decodeUsage(wire),
     serverTools: serverTools(response),
