@@ -123,10 +123,10 @@ const chargeLostCommand: Command = {
 --write-off  give each back at once, for that reason: the account pays nothing, and the books tell of both
 
 A copy of the database that takes over without what was committed last lacks charges whose results are stored later, and of
-a damaged journal not every charge can be posted. The audit names them ("exchanges"). What may still be posted by itself is left alone, but for what a machine that is down
-keeps on its disk: start all of them first. What was made more than an hour before its account, or stored more than a
-minute before it, and not charged, is of another that had the same id before a backup was restored: it is neither charged
-nor named.`,
+a damaged journal not every charge can be posted. The audit names them ("exchanges"). What may still be posted by itself
+is left alone, but for what a machine that is down keeps on its disk: start all of them first. What was made more than an
+hour before its account, or stored more than a minute before it, and not charged, is of another that had the same id
+before a backup was restored: it is neither charged nor named.`,
   async run(args, io) {
     const words = readArguments(args, { reason: 'text', 'write-off': 'flag' })
     const order = { reason: requiredReason(words), isWrittenOff: words.flags.has('write-off') }

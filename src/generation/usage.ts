@@ -88,7 +88,7 @@ export interface CountNames {
  * What a vendor's report says of usage, if it is to be believed: both sides are told, one perhaps by the total (null is no
  * zero), and no count that is there is impossible. A report that is not is none: what was used is counted here instead. A
  * count that is no number (a text, say) is impossible, too; taken for none, as one that is missing, it would make that side
- * of the answer free. So is usage that only a breakdown tells of, beyond what the totals beside it say.
+ * of the answer free. A side that adds up to more than a count can be is impossible as well, whatever its parts are.
  * @param decode reads the counts as they stand
  */
 export function readReport(

@@ -63,8 +63,8 @@ export function methodOf({ kind }: UpstreamCall): Endpoint['method'] {
 }
 
 /**
- * A base address that already ends in a version segment (`/v1`, `/v1beta`) is used as it is, as is one whose version has
- * `openai` behind it, where Google speaks OpenAI's format.
+ * A base address that already ends in a version segment (`/v1`, `/v1beta`), or in one with `/openai` behind it, is used as
+ * it is. Google's address for OpenAI's format is of the second kind.
  */
 const VERSIONED = /\/v\d+[a-z0-9]*(?:\/openai)?$/
 

@@ -155,7 +155,7 @@ function operations.take(step)
   answer_take(step, allowed, refused_by, wait)
 end
 
--- As take, and takes nothing where it could.
+-- Whether a take of the same would be allowed; takes nothing. Answers as a take does.
 function operations.look(step)
   local wait, refused_by = judge(step)
   answer_take(step, refused_by == 0, refused_by, wait)
