@@ -61,10 +61,9 @@ export class Outline implements Texts {
     return false
   }
 
-  /** The document with one each of these members (`findRepeats`); undefined where it has no more. */
-  withoutRepeats(single: Single): Buffer | undefined {
-    const patches = findRepeats(this.#left, this.json, single)
-    return patches.length === 0 ? undefined : applyPatches(this.#bytes, this.#moved(patches))
+  /** As `findRepeats` has them of the document. */
+  findRepeats(single: Single): Patch[] {
+    return this.#moved(findRepeats(this.#left, this.json, single))
   }
 
   /**

@@ -1,14 +1,18 @@
 import { mayBeEscaped } from './escapes.ts'
 import { isJsonObject, type JsonObject } from './json.ts'
-import { membersOf, needleOf, OPEN_BRACE, startOf } from './scan.ts'
+import { type Member, membersOf, needleOf, OPEN_BRACE, startOf } from './scan.ts'
 import type { Patch } from './splice.ts'
 
 /** Members of which an object is to have one each, since readers differ in which of several they believe. */
 export interface Single {
+  /** Of letters and `_`. */
   names: ReadonlySet<string>
   /** Those of them whose values, where they are objects, are held to the same; what stands in these is not. */
   holders: ReadonlySet<string>
 }
+
+/** A letter of each of the four rows of sixteen that they and `_` are in, whose escapes begin alike. */
+const LETTERS = 'AZaz'
 
 const NONE: ReadonlySet<string> = new Set()
 
@@ -18,20 +22,20 @@ const NONE: ReadonlySet<string> = new Set()
  * @param json what the text says: a search for each name in it settles it most of the time
  */
 export function findRepeats(bytes: Buffer, json: JsonObject, single: Single): Patch[] {
-  return mayRepeat(bytes, json, single) ? repeatsIn(bytes, startOf(bytes), single) : []
+  const mayRepeat = isTwice(bytes, json, single) || mayBeEscaped(bytes, LETTERS)
+  return mayRepeat ? repeatsIn(bytes, startOf(bytes), single) : []
 }
 
-function mayRepeat(bytes: Buffer, json: JsonObject, single: Single): boolean {
-  const names = namesIn(json, single)
-  return names.some(name => !isOnce(bytes, name)) || mayBeEscaped(bytes, names.join(''))
-}
-
-function namesIn(object: JsonObject, single: Single): string[] {
-  return Object.keys(object).flatMap(name => {
-    if (!single.names.has(name)) return []
+/** Whether any of the names stands twice anywhere. On the way of every request, so nothing is made for a name. */
+function isTwice(bytes: Buffer, object: JsonObject, single: Single): boolean {
+  for (const name in object) {
+    if (!single.names.has(name)) continue
+    const needle = needleOf(name)
+    if (bytes.indexOf(needle, bytes.indexOf(needle) + 1) >= 0) return true
     const value = object[name]
-    return single.holders.has(name) && isJsonObject(value) ? [name, ...namesIn(value, held(single))] : name
-  })
+    if (single.holders.has(name) && isJsonObject(value) && isTwice(bytes, value, held(single))) return true
+  }
+  return false
 }
 
 /** One step in, however often a holder stands in a holder. */
@@ -39,26 +43,33 @@ function held({ names }: Single): Single {
   return { names, holders: NONE }
 }
 
-function isOnce(bytes: Buffer, name: string): boolean {
-  const needle = needleOf(name)
-  return bytes.indexOf(needle, bytes.indexOf(needle) + 1) < 0
+function repeatsIn(bytes: Buffer, open: number, single: Single): Patch[] {
+  const last = new Map<string, Member>()
+  let found = 0
+  for (const member of membersOf(bytes, open)) {
+    if (!single.names.has(member.key)) continue
+    last.set(member.key, member)
+    found += 1
+  }
+  let patches = found > last.size ? earlierOnes(bytes, open, last) : []
+  for (const { key, start } of last.values()) {
+    if (!single.holders.has(key) || bytes[start] !== OPEN_BRACE) continue
+    patches = patches.concat(repeatsIn(bytes, start, held(single)))
+  }
+  return patches.sort((one, other) => one.start - other.start)
 }
 
 /** Takes out what another one of the same name comes behind: neighbours in one go, as there may be a million. */
-function repeatsIn(bytes: Buffer, open: number, single: Single): Patch[] {
-  const last = new Map<string, number>()
-  for (const { key, at } of membersOf(bytes, open)) if (single.names.has(key)) last.set(key, at)
+function earlierOnes(bytes: Buffer, open: number, last: ReadonlyMap<string, Member>): Patch[] {
   const patches: Patch[] = []
   let taken: number | undefined
-  for (const { key, at, start } of membersOf(bytes, open)) {
-    if ((last.get(key) ?? at) > at) {
+  for (const { key, at } of membersOf(bytes, open)) {
+    if ((last.get(key)?.at ?? at) > at) {
       taken ??= at
       continue
     }
     if (taken !== undefined) patches.push({ start: taken, end: at, text: '' })
     taken = undefined
-    if (!single.holders.has(key) || bytes[start] !== OPEN_BRACE) continue
-    for (const patch of repeatsIn(bytes, start, held(single))) patches.push(patch)
   }
   return patches
 }

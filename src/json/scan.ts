@@ -53,7 +53,7 @@ export function skipValue(bytes: Buffer, start: number): number {
 }
 
 /** A member of an object: its name, where that starts, and where its value starts and ends. */
-interface Member {
+export interface Member {
   key: string
   at: number
   start: number

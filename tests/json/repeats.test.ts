@@ -13,6 +13,7 @@ test.each([
   ['{"input":"a \\" max","b":0,"input":[{"input":1}]}', '{"b":0,"input":[{"input":1}]}'],
   ['{"config":{"max":1,"other":1,"max":2,"other":2}}', '{"config":{"other":1,"max":2,"other":2}}'],
   ['{"config":{"max":9},"config":{"max":1,"max":2}}', '{"config":{"max":2}}'],
+  ['{"max":1,"config":{"max":1,"max":2},"max":3}', '{"config":{"max":2},"max":3}'],
 ])('%j: the last of each of these members stays, and every other byte', (text, expected) => {
   const bytes = Buffer.from(text)
   const repeats = findRepeats(bytes, JSON.parse(text.replace('\ufeff', '')), SINGLE)

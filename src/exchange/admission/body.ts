@@ -57,7 +57,7 @@ export async function readBody(request: Request, terms: BodyTerms): Promise<Requ
   if (declared === 'other') throw notJson()
   const bytes = await readBytes(request, terms)
   if (declared === 'unsaid' && bytes.length > 0 && !beginsObject(bytes)) throw notJson()
-  return bodyOf(bytes)
+  return withoutRepeats(bodyOf(bytes))
 }
 
 /**
@@ -66,14 +66,14 @@ export async function readBody(request: Request, terms: BodyTerms): Promise<Requ
  */
 export function bodyOf(bytes: Uint8Array): RequestBody {
   const outline = bytes.length < LARGE_BYTES ? undefined : readOutline(bytes)
-  // Of what decides the cost and is said twice the last is reckoned with, and so it alone is sent.
-  if (outline !== undefined) {
-    const once = outline.withoutRepeats(SINGLE)
-    return once === undefined ? new OutlinedBody(bytes, outline) : bodyOf(once)
-  }
-  const json = parse(bytes)
-  const repeats = findRepeats(asBuffer(bytes), json, SINGLE)
-  return repeats.length === 0 ? { bytes, json } : bodyOf(applyPatches(asBuffer(bytes), repeats))
+  return outline === undefined ? { bytes, json: parse(bytes) } : new OutlinedBody(bytes, outline)
+}
+
+/** Of what decides the cost and is said twice the last is reckoned with, and so it alone is sent. */
+function withoutRepeats(body: RequestBody): RequestBody {
+  const bytes = asBuffer(body.bytes)
+  const repeats = body.outline?.findRepeats(SINGLE) ?? findRepeats(bytes, body.json, SINGLE)
+  return repeats.length === 0 ? body : bodyOf(applyPatches(bytes, repeats))
 }
 
 function asBuffer({ buffer, byteOffset, length }: Uint8Array): Buffer {
