@@ -25,6 +25,7 @@ const { gateway, upstream } = await scriptedGateway({
   - { id: "claude", channels: [{ channel: messages, model: "claude-sonnet-4-5" }] }
   - { id: "same", channels: [{ channel: messages, model: "same" }] }
   - { id: "embed", channels: [{ channel: chat, model: "embed" }] }
+  - { id: "imagen", channels: [{ channel: gemini, model: "imagen-4" }] }
   - { id: "tuned", channels: [{ channel: gemini, model: "tunedModels/mine:v1" }] }
   - { id: "vendor/with:colon", channels: [{ channel: gemini, model: "vendor/with:colon" }] }`,
 })
@@ -181,6 +182,13 @@ describe('edge 87: request bodies', () => {
     ['/v1/chat/completions', '"n":8,"stream":true,', '"messages":[],"n":1,"stream":false'],
     ['/v1/messages', '"tools":[{}],', '"max_tokens":9,"messages":[],"tools":[]'],
     ['/v1/embeddings', `"input":${LONG},`, '"input":"hi"'],
+    ['/v1/chat/completions', `"response_format":{"x":${LONG}},`, '"messages":[],"response_format":null'],
+    ['/v1/images/generations', '"output_format":"svg",', '"prompt":"x","output_format":"png"'],
+    ['/v1/images/generations', '"svg":{"model":"secret"},', '"prompt":"x","output_format":"svg","svg":{}'],
+    ['/v1/images/generations', '"frame_count":16,', '"prompt":"x","output_format":"gif","frame_count":1'],
+    ['/v1/images/generations', '"partial_images":3,', '"prompt":"x","partial_images":0'],
+    ['/v1/images/edits', '"images":[{},{}],', '"prompt":"x","images":[{}]'],
+    ['/v1/images/edits', '"image":["a","b"],', '"prompt":"x","image":["a"]'],
   ])('what %s is charged by is said once, as it was reckoned with (%.40s)', async (path, first, rest) => {
     const model = path === '/v1/messages' ? 'same' : 'embed'
     upstream.answer = () => new Response(path === '/v1/messages' ? MESSAGE : CHAT)
@@ -202,6 +210,25 @@ describe('edge 87: request bodies', () => {
     })
     expect(upstream.lastBody()).toBe(`{${contents},"generationConfig":${sent}}`)
   })
+
+  test('so is what is embedded for a caller of Gemini', async () => {
+    upstream.answer = () => Response.json({ embedding: { values: [1] } })
+    const content = '"content":{"parts":[{"text":"hi"}]}'
+    const body = `{"content":{"parts":[{"text":${LONG}}]},${content}}`
+    await post('/v1beta/models/tuned:embedContent', body, { 'x-goog-api-key': gateway.key })
+    expect(upstream.lastBody()).toBe(`{${content}}`)
+  })
+
+  test.each(['sampleCount', 'sample_image_size', 'aspectRatio'])(
+    'so is %s of the images that are predicted for one',
+    async name => {
+      upstream.answer = () => Response.json({ predictions: [{ bytesBase64Encoded: 'AAAA' }] })
+      const instances = '"instances":[{"prompt":"x"}]'
+      const body = `{${instances},"parameters":{"${name}":4,"${name}":1}}`
+      await post('/v1beta/models/imagen:predict', body, { 'x-goog-api-key': gateway.key })
+      expect(upstream.lastBody()).toBe(`{${instances},"parameters":{"${name}":1}}`)
+    },
+  )
 
   test('a text that is there a thousand times takes the memory of one', async () => {
     upstream.answer = () => new Response(CHAT)

@@ -64,8 +64,11 @@ function advisedBy(tool: JsonObject): string[] {
 
 const MODEL: ReadonlySet<string> = new Set(['model'])
 
-/** @throws GatewayError `invalid_request` */
-function modelIn(holder: JsonObject): string[] {
+/**
+ * The model that a part of a body names, as a list of one.
+ * @throws GatewayError `invalid_request`
+ */
+export function modelIn(holder: JsonObject): string[] {
   refuseOtherSpellings(holder, MODEL)
   const model = asString(holder['model'])
   return model === undefined ? [] : [model]

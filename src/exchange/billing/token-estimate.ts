@@ -1,3 +1,4 @@
+import { PROMPT_FIELDS } from '@/exchange/admission/decisive-names.ts'
 import { asString, isJsonObject, type JsonObject, type JsonValue } from '@/json/json.ts'
 import { PLAIN_TEXTS, type Texts } from '@/json/outline.ts'
 
@@ -97,14 +98,6 @@ const MEMBER_BYTES = 4
 
 /** More values than this are not looked at one by one. */
 const MAX_PIECES = 50_000
-
-/** Where the prompt is in a body, in the four formats. Here and below no name is one that every object has by nature. */
-const PROMPT_FIELDS = [
-  ...['messages', 'input', 'contents'],
-  ...['system', 'instructions', 'systemInstruction', 'system_instruction'],
-  ...['tools', 'functions'],
-  ...['response_format', 'text', 'output_config', 'output_format', 'generationConfig', 'generation_config'],
-]
 
 /** What a prompt comes to as far as it was looked at. On the way of every request, so nothing is made for a value. */
 class Tally {

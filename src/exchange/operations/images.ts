@@ -1,6 +1,7 @@
 import type { GatewayError } from '@/errors/gateway-error.ts'
 import { notOffered } from '@/exchange/admission/admission.ts'
 import type { RequestBody } from '@/exchange/admission/body.ts'
+import { modelIn } from '@/exchange/admission/other-models.ts'
 import type { Prepared } from '@/exchange/attempt/failover.ts'
 import { textTokens, withMargin } from '@/exchange/billing/token-estimate.ts'
 import type { UsedUp } from '@/exchange/billing/used-up.ts'
@@ -9,7 +10,15 @@ import * as openai from '@/formats/openai/images.ts'
 import type { ImageAnswer, ImageRequest } from '@/generation/image.ts'
 import type { Rates } from '@/generation/rates.ts'
 import { SURFACE_FORMAT } from '@/generation/surface.ts'
-import { asArray, asNumber, asObject, asString, isJsonObject, type JsonObject } from '@/json/json.ts'
+import {
+  asArray,
+  asNumber,
+  asObject,
+  asString,
+  asStrings,
+  isJsonObject,
+  type JsonObject,
+} from '@/json/json.ts'
 import { emptyLongStrings } from '@/json/skeleton.ts'
 import type { Route } from '@/routing/model.ts'
 import { EventsPipeline } from './events-pipeline.ts'
@@ -64,7 +73,7 @@ export function imageOperation(call: ImageCall): Operation {
   const asked = new ImageAsked(call)
   const common = {
     model: call.model,
-    otherModels: authorOf(asked.fields),
+    otherModels: authorsOf(asked.fields),
     format: SURFACE_FORMAT.images,
     price: {
       work: 'image' as const,
@@ -120,10 +129,12 @@ class ImageAsked {
   }
 }
 
-/** The model that is to write an SVG, where one is named. */
-function authorOf(fields: JsonObject): string[] {
-  const name = asString(fields['svg[model]']) ?? asString(asObject(fields['svg'])?.['model'])
-  return name === undefined ? [] : [name]
+/**
+ * The model that is to write an SVG, by the names that a form and a JSON body have for it.
+ * @throws GatewayError `invalid_request`
+ */
+function authorsOf(fields: JsonObject): string[] {
+  return [...asStrings([fields['svg[model]'] ?? null]), ...modelIn(asObject(fields['svg']) ?? {})]
 }
 
 /** Partial images of each image: as asked, within what anybody makes. Whether that can be asked for is the upstream's to say. */

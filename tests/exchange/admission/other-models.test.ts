@@ -52,6 +52,11 @@ const written = (model: string) => ({
   path: '/v1/images/generations',
   body: { model: 'responses/echo', prompt: 'x', output_format: 'svg', svg: { model } },
 })
+/** No upstream takes a form's name for it from a JSON body. */
+const hidden = (model: string) => ({
+  path: '/v1/images/generations',
+  body: { model: 'responses/echo', prompt: 'x', 'svg[model]': 'responses/echo', svg: { model } },
+})
 const editing = (model: string) => {
   const body = new FormData()
   body.append('model', 'responses/echo')
@@ -69,6 +74,7 @@ const OTHERS: [what: string, make: (model: string) => { path: string; body: obje
   ['a fallback of a model that refuses', refusing],
   ['who is to write an SVG for a conversation', drawing],
   ['who is to write an SVG', written],
+  ['who is to write an SVG, beside the name that a form has for it', hidden],
   ['who is to write an SVG, in a form', editing],
 ]
 
@@ -98,6 +104,7 @@ test.each([
   ['an adviser', advised],
   ['a fallback of a model that refuses', refusing],
   ['who is to write an SVG for a conversation', drawing],
+  ['who is to write an SVG', written],
 ])('%s is refused by a name that some servers read as the same', async (_what, make) => {
   const { path, body } = make('dear')
   // The model of the request itself stands first.
