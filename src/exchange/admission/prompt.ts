@@ -80,6 +80,11 @@ export class Prompt {
     this.media = undefined
   }
 
+  /** Whether an upstream of this format could read the body as it is, and the caller its answer. */
+  isOf(format: Format): boolean {
+    return format === this.format && format === this.replyFormat
+  }
+
   /** Whether the answer's first event says how long the prompt is, which upstreams of other formats say last. */
   get namesInputFirst(): boolean {
     return this.stream && this.replyFormat === 'anthropic-messages'

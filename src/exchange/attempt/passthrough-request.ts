@@ -9,11 +9,7 @@ import type { Channel } from '@/upstream/channel.ts'
 
 /** Whether a route can be given the caller's own bytes, and the caller its answer's. */
 export function isPassthrough(prompt: Prompt, { channel }: Route): boolean {
-  const isAlike =
-    channel.format === prompt.format &&
-    channel.format === prompt.replyFormat &&
-    !channel.functionToolsOnly &&
-    channel.thinkTags === undefined
+  const isAlike = prompt.isOf(channel.format) && !channel.functionToolsOnly && channel.thinkTags === undefined
   return (
     isAlike &&
     !wantsSummary(prompt, channel) &&

@@ -126,8 +126,7 @@ function conversionsOf(
   body: JsonObject,
 ): (limit: number | undefined) => number {
   const routes = model.routes.filter(
-    ({ channel: { format } }) =>
-      (format !== prompt.format || format !== prompt.replyFormat) && CODECS[format].mostOutput !== undefined,
+    ({ channel: { format } }) => !prompt.isOf(format) && CODECS[format].mostOutput !== undefined,
   )
   if (routes.length === 0) return () => 0
   const reasoning = namesThought(prompt.format, body) ? prompt.generation().reasoning : undefined

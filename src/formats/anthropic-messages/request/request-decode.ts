@@ -23,6 +23,7 @@ import {
   asWord,
   isJsonObject,
   type JsonObject,
+  type JsonValue,
   withoutNulls,
 } from '@/json/json.ts'
 import { decodeMessages, decodeSystem } from './message-decode.ts'
@@ -153,11 +154,16 @@ function decodeTier(tier: string | undefined): string | undefined {
 function decodeExtensions(body: JsonObject): GenerationRequest['extensions'] {
   const own: JsonObject = {}
   for (const [key, value] of Object.entries(body))
-    if (!NAMED.has(key) && !(key === 'speed' && value === 'standard')) own[key] = value
+    if (!NAMED.has(key) && !saysNothing(key, value)) own[key] = value
   const config = body['output_config']
   if (isJsonObject(config)) {
     const { effort: _effort, format: _format, ...rest } = withoutNulls(config)
     if (Object.keys(rest).length > 0) own['output_config'] = rest
   }
   return Object.keys(own).length === 0 ? {} : { [FORMAT]: own }
+}
+
+/** Every model's speed, unless another is asked for. */
+function saysNothing(key: string, value: JsonValue | undefined): boolean {
+  return key === 'speed' && value === 'standard'
 }

@@ -182,7 +182,7 @@ function decodeLogprobs(body: JsonObject): GenerationRequest['logprobs'] {
  * Fields with a neutral name, and three that are no wish about the answer: `stream_options` pads the stream,
  * `background` is refused unless false, `client_metadata` (Codex) describes the caller's machine and stays here.
  */
-const READ: ReadonlySet<string> = new Set([
+const NAMED: ReadonlySet<string> = new Set([
   ...['model', 'input', 'instructions', 'stream', 'stream_options', 'background', 'client_metadata'],
   ...['previous_response_id', 'conversation', 'prompt', 'tools', 'tool_choice', 'parallel_tool_calls'],
   ...['text', 'reasoning', 'include', 'max_output_tokens', 'temperature', 'top_p', 'top_logprobs'],
@@ -193,7 +193,7 @@ const READ: ReadonlySet<string> = new Set([
 function decodeExtensions(body: JsonObject): JsonObject {
   // As entries, for a key may be `__proto__`.
   const extensions: [string, JsonValue | undefined][] = Object.entries(body).filter(
-    ([key, value]) => !READ.has(key) && !saysNothing(key, value),
+    ([key, value]) => !NAMED.has(key) && !saysNothing(key, value),
   )
   for (const [key, value] of Object.entries(asObject(body['reasoning']) ?? {})) {
     const read =
