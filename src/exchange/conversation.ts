@@ -1,4 +1,6 @@
 import { outlineOf, textsOf } from '@/exchange/admission/body.ts'
+import { FREE_BYTES } from '@/exchange/admission/body-arrival.ts'
+import { MadeRoom } from '@/exchange/admission/made-room.ts'
 import type { Prompt } from '@/exchange/admission/prompt.ts'
 import type { Admitted, Servable } from '@/exchange/attempt/failover.ts'
 import { mediaOf } from '@/exchange/attempt/media.ts'
@@ -30,6 +32,7 @@ export function converse(admitted: AdmittedPrompt, chain: ResponseChain | undefi
     strict,
     goesOn: chain?.previousId !== undefined,
   }
+  if (prompt.body.bytes.length > FREE_BYTES) giveRoom(admitted)
   let isRefused = false
   return {
     ...admitted,
@@ -52,6 +55,13 @@ export function converse(admitted: AdmittedPrompt, chain: ResponseChain | undefi
       prompt.withoutReasoning = foreignReasoning.isKnown(destinationOf(candidate), () => signaturesOf(prompt))
     },
   }
+}
+
+/** Where room for the prompt comes from, and goes back to at the end of the exchange at the latest. */
+function giveRoom({ gateway, record, prompt }: AdmittedPrompt): void {
+  const room = new MadeRoom(callerOf(record).accountId, gateway.bodyRoom)
+  prompt.room = room
+  record.releases.push(() => room.giveBack())
 }
 
 /** What signs the reasoning that a conversation brings along, as the caller sent it. */

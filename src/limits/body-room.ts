@@ -22,6 +22,8 @@ const HOLDER_SHARE = 3 / 4
  * count twice, as expected and as used.
  */
 const SMALL_HOLDER_SHARE = 1 / 2
+/** The same of what is made of one account's bodies: what that took on the way stays beside it until it is collected. */
+const MADE_SHARE = 1 / 2
 /** Bodies of up to this size are small: what every caller sends. */
 const SMALL_BYTES = 1024 * 1024
 /** By then what was read is touched, and counts as used. */
@@ -37,6 +39,8 @@ export class BodyRoom {
   readonly #options: BodyRoomOptions
   readonly #large = new Expected()
   readonly #small = new Expected()
+  /** What was made of bodies, which shows as used. */
+  readonly #made = new Expected()
   /** What large ones touched that were read lately, oldest first. */
   #read: { bytes: number; account: number; at: number }[] = []
 
@@ -58,17 +62,43 @@ export class BodyRoom {
     return isLetIn
   }
 
+  /**
+   * Whether there is room for what is made of so many bytes of an account's body that was read: it is parsed, and written
+   * anew. That is touched at once, and so shows as used, but is the account's until it is forgotten.
+   */
+  takeMade(bytes: number, account: number): boolean {
+    this.#forgetTouched()
+    const theirs = this.#made.of(account)
+    const ofTheirs = this.#read.filter(one => one.account === account)
+    const read = ofTheirs.reduce((sum, one) => sum + COPIES * one.bytes, 0)
+    const most = Math.max((this.#left + read + theirs) * MADE_SHARE, COPIES * SMALL_BYTES)
+    const isLetIn = theirs + COPIES * bytes <= most
+    if (isLetIn) this.#made.add(COPIES * bytes, account)
+    else this.#options.onRefused()
+    return isLetIn
+  }
+
+  /** What was made of so many bytes is forgotten. */
+  giveBackMade(bytes: number, account: number): void {
+    this.#made.add(-COPIES * bytes, account)
+  }
+
+  /** What neither shows as used nor is expected to. */
+  get #left(): number {
+    const { usedBytes, mostBytes } = this.#options
+    return mostBytes - usedBytes() - this.#large.total - this.#small.total
+  }
+
   /** What a body of this size may touch. */
   #roomFor(size: number, account: number): number {
-    const { usedBytes, mostBytes } = this.#options
-    const left = mostBytes - usedBytes() - this.#large.total - this.#small.total
+    const left = this.#left
     if (size <= SMALL_BYTES) {
       const theirs = this.#small.of(account)
       return Math.max((left + theirs) * SMALL_HOLDER_SHARE, COPIES * SMALL_BYTES) - theirs
     }
     if (this.#large.total === 0) return left
     const theirs = this.#large.of(account)
-    return (left + theirs - mostBytes * SPARE_SHARE) * HOLDER_SHARE - theirs
+    return (left + theirs - this.#options.mostBytes * SPARE_SHARE) * HOLDER_SHARE - theirs
   }
 
   /** Whether less than the spare memory is left: what nobody could count here has taken it. */

@@ -167,3 +167,34 @@ test('a body that comes in pieces is a large one from a megabyte on, and has tak
   clock.advance(1_000)
   expect(room.take(150, BOB)).toBe(true)
 })
+
+test('what is made of bodies has half of what other accounts leave, and is used, not expected, by then', () => {
+  const { room, seen } = inBytes(500 * MEGABYTE, 100 * MEGABYTE)
+  expect(room.takeMade(80 * MEGABYTE, ANN)).toBe(true)
+  seen.usedBytes += 160 * MEGABYTE
+  expect(room.takeMade(21 * MEGABYTE, ANN)).toBe(false)
+  expect(seen.refused).toBe(1)
+  expect(room.takeMade(20 * MEGABYTE, ANN)).toBe(true)
+  seen.usedBytes += 40 * MEGABYTE
+  expect([51, 50].map(megabytes => room.takeMade(megabytes * MEGABYTE, BOB))).toEqual([false, true])
+  room.giveBackMade(80 * MEGABYTE, ANN)
+  seen.usedBytes -= 60 * MEGABYTE
+  expect(room.takeMade(45 * MEGABYTE, ANN)).toBe(true)
+})
+
+test('what is made of the first megabyte of each account always has room, and of more where there is some', () => {
+  const { room, seen } = inBytes(400 * MEGABYTE, 401 * MEGABYTE)
+  expect([ANN, BOB, ANN].map(account => room.takeMade(MEGABYTE, account))).toEqual([true, true, false])
+  room.giveBackMade(MEGABYTE, ANN)
+  expect(room.takeMade(MEGABYTE, ANN)).toBe(true)
+  seen.usedBytes = 300 * MEGABYTE
+  expect(room.takeMade(MEGABYTE, BOB)).toBe(true)
+})
+
+test('what is made of the only large body has room beside what that was expected to touch itself', () => {
+  const { room, seen } = inBytes(400 * MEGABYTE, 200 * MEGABYTE)
+  expect(room.take(32 * MEGABYTE, ANN)).toBe(true)
+  seen.usedBytes += 32 * MEGABYTE
+  room.giveBack(32 * MEGABYTE, ANN)
+  expect(room.takeMade(32 * MEGABYTE, ANN)).toBe(true)
+})

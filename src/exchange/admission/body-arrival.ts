@@ -39,7 +39,7 @@ const LEAST_BYTES = (SILENCE_MS / 1000) * SLOWEST_BYTES_PER_S
 const WHOLE_BYTES = 1024 * 1024
 
 /** For a body of up to this size there always is room: it takes thousands of connections to fill a memory with such. */
-const FREE_BYTES = 64 * 1024
+export const FREE_BYTES = 64 * 1024
 
 /**
  * The bytes of a body as they were sent, in one piece.

@@ -9,6 +9,7 @@ import { isDeeperThan } from '@/json/depth.ts'
 import { withDigits } from '@/json/exact.ts'
 import { type JsonObject, MAX_LEVELS } from '@/json/json.ts'
 import type { RequestBody } from './body.ts'
+import type { MadeRoom } from './made-room.ts'
 
 /** What a caller asks for, before any channel is chosen. */
 export class Prompt {
@@ -60,6 +61,9 @@ export class Prompt {
   /** What stood at addresses in it, by address; undefined: nothing was fetched. */
   media: Map<string, Fetched> | undefined
 
+  /** For what is made of the body where it is written anew; undefined: that needs none. */
+  room: MadeRoom | undefined
+
   get body(): RequestBody {
     return remembered(this.#body)
   }
@@ -78,6 +82,7 @@ export class Prompt {
     this.#headers = undefined
     this.#generation = undefined
     this.media = undefined
+    this.room?.giveBack()
   }
 
   /** Whether an upstream of this format could read the body as it is, and the caller its answer. */

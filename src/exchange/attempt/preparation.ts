@@ -61,7 +61,7 @@ export interface PrepareOptions {
 /**
  * Writes the request for a route. Where the upstream speaks the caller's format, the caller's own bytes are handed on
  * (`isPassthrough` has the exceptions); else the request is decoded, and encoded anew.
- * @throws GatewayError `invalid_request`, `unsupported_parameter`
+ * @throws GatewayError `invalid_request`, `unsupported_parameter`, `overloaded` where there is no memory for writing it anew
  */
 export function prepare(prompt: Prompt, model: Model, route: Route, options: PrepareOptions): Preparation {
   return isPassthrough(prompt, route)
@@ -97,6 +97,7 @@ function preparePassthrough(
 }
 
 function prepareConversion(prompt: Prompt, model: Model, route: Route, options: PrepareOptions): Preparation {
+  prompt.room?.take(prompt.body.bytes.length)
   const { channel } = route
   const codec = CODECS[channel.format]
   const caller = CODECS[prompt.format]
