@@ -951,7 +951,7 @@ export const adminAct = pgTable(
     after: jsonb().$type<JsonObject>(),
     ip: text(),
   },
-  t => [index('admin_act_user').on(t.userId, t.id), index('admin_act_at').on(t.at, t.id)],
+  t => [index('admin_act_user').on(t.userId, t.at, t.id), index('admin_act_at').on(t.at, t.id)],
 )
 
 /** `unkept`: it ended well, but its answer cannot be given again. `failed`: the key is free again. */
