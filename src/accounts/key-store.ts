@@ -1,4 +1,4 @@
-import { and, asc, desc, eq, lt, or, type SQL, sql } from 'drizzle-orm'
+import { and, asc, desc, eq, gt, isNull, lt, or, type SQL, sql } from 'drizzle-orm'
 import type { PgUpdateSetSource } from 'drizzle-orm/pg-core'
 import type { Rows, Transaction } from '@/db/connect.ts'
 import { patternOf } from '@/db/like.ts'
@@ -111,12 +111,19 @@ export function keyStore(database: { orm: Rows }) {
         .limit(limit)
       return rows.map(toApiKey)
     },
-    /** Of these keys the ones that are neither revoked nor hidden, in order of id. */
-    async findKeysInForce(ids: readonly number[]): Promise<ApiKey[]> {
+    /** Of these keys the ones that are neither revoked nor expired nor hidden, in order of id. */
+    async findKeysInForce(ids: readonly number[], now: Date): Promise<ApiKey[]> {
       const rows = await orm
         .select()
         .from(apiKey)
-        .where(and(isOneOf(ids), eq(apiKey.status, 'active'), eq(apiKey.hidden, false)))
+        .where(
+          and(
+            isOneOf(ids),
+            eq(apiKey.status, 'active'),
+            or(isNull(apiKey.expiresAt), gt(apiKey.expiresAt, now)),
+            eq(apiKey.hidden, false),
+          ),
+        )
         .orderBy(asc(apiKey.id))
       return rows.map(toApiKey)
     },
@@ -132,6 +139,7 @@ export function keyStore(database: { orm: Rows }) {
     },
     /** Of those that there are, hidden ones included. */
     async findKeyNames(ids: readonly number[]): Promise<{ id: number; name: string; lookup: string }[]> {
+      if (ids.length === 0) return []
       return orm
         .select({ id: apiKey.id, name: apiKey.name, lookup: apiKey.lookup })
         .from(apiKey)

@@ -33,7 +33,7 @@ export async function readLimits(
   now: Date,
 ): Promise<LimitReading[]> {
   const used = await usedByKey(database, account.id, now)
-  const keys = await keyStore(database).findKeysInForce([...used.keys()])
+  const keys = await keyStore(database).findKeysInForce([...used.keys()], now)
   const labels = keyLabels(keys)
   const all = [...used.values()].reduce(add, NOTHING)
   const ofAccount = { scope: 'account', key_id: null, key_name: null } as const

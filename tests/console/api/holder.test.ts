@@ -213,6 +213,25 @@ describe('the overview', () => {
     ])
   })
 
+  test('of many keys in use the limits of the 20 nearest to one are told, and none of a key that is out of force or hidden', async () => {
+    const busy = await site.signUp('busy-keys@example.com')
+    for (let count = 1; count <= 24; count += 1) {
+      const body = { name: `key ${count}`, limits: { requests_per_minute: 1000 + count } }
+      await ask((await site.call(busy, 'POST /api/keys', { body })).secret)
+    }
+    await gateway.server.flush()
+    const { sql } = gateway.database
+    const ofBusy = (name: string) => sql`account_id = ${busy.accountId} and name = ${name}`
+    await sql`update api_key set status = 'revoked', revoked_at = now() where ${ofBusy('key 1')}`
+    await sql`update api_key set expires_at = '2020-01-01' where ${ofBusy('key 2')}`
+    await sql`update api_key set hidden = true where ${ofBusy('key 3')}`
+    const { limits } = await site.call(busy, 'GET /api/overview', { query: {} })
+    const ofKeys = limits.filter(({ scope, kind }) => scope === 'key' && kind === 'requests')
+    expect(ofKeys.map(({ key_name, used }) => [key_name, used])).toEqual(
+      Array.from({ length: 20 }, (_, place) => [`key ${place + 4}`, 1]),
+    )
+  })
+
   test('usage by model and by key sums to what was spent, also as CSV', async () => {
     const { spent_today } = await site.call(ada, 'GET /api/overview', { query: {} })
     for (const by of ['model', 'key', 'service_tier'] as const) {

@@ -34,7 +34,7 @@ const overview = closed({
   spent_today: money,
   /** The same, and the 29 days before. */
   spent_30_days: money,
-  /** The account's, then those of the keys in use, the nearest to a limit first. */
+  /** The account's, then of at most 20 keys that had a request in the last minute or have one running: the nearest to a limit first. */
   limits: Type.Array(limitReading),
 })
 export type Overview = Static<typeof overview>
