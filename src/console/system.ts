@@ -1,6 +1,5 @@
-import { desc } from 'drizzle-orm'
 import type { Database } from '@/db/connect.ts'
-import { auditRun } from '@/db/schema.ts'
+import { readLastAudit } from '@/ledger/audit.ts'
 import { formatMoney } from '@/pricing/money.ts'
 import type { SystemHealth } from './api/contract/admin-ledger.ts'
 import type { Console } from './deployment.ts'
@@ -34,7 +33,7 @@ export async function readSystem(console: Console): Promise<SystemHealth> {
             settlements_waiting: ledger.settlementsWaiting,
             journal: ledger.journal,
           },
-    last_audit: lastAudit,
+    last_audit: lastAudit === undefined ? null : { ok: lastAudit.ok, at: lastAudit.startedAt.toISOString() },
     processes,
     memory_bytes: process.memoryUsage.rss(),
     ...sums,
@@ -57,12 +56,6 @@ async function readProcesses({ sql }: Database): Promise<SystemHealth['processes
     address,
     seen_at: new Date(Number(seen_ms)).toISOString(),
   }))
-}
-
-async function readLastAudit({ orm }: Database): Promise<SystemHealth['last_audit']> {
-  const { ok, startedAt } = auditRun
-  const [last] = await orm.select({ ok, startedAt }).from(auditRun).orderBy(desc(startedAt)).limit(1)
-  return last === undefined ? null : { ok: last.ok, at: last.startedAt.toISOString() }
 }
 
 async function readSums({ sql }: Database): Promise<Pick<SystemHealth, 'accounts' | 'balances' | 'held'>> {

@@ -1,4 +1,4 @@
-import { desc, sql as fragment } from 'drizzle-orm'
+import { desc, eq, sql as fragment } from 'drizzle-orm'
 import type { TransactionSql } from 'postgres'
 import { connect, type Database } from '@/db/connect.ts'
 import { auditRun } from '@/db/schema.ts'
@@ -60,9 +60,11 @@ export function audit(databaseUrl: string, options: AuditOptions = {}): Promise<
   })
 }
 
-/** The newest audit in the history, whoever made it. */
+/** What the history says of the books. */
 export interface LastAudit {
+  /** Of the newest audit and the newest full one: what is new may hold where the rest does not. */
   ok: boolean
+  /** Of the newest audit, whoever made it. */
   startedAt: Date
 }
 
@@ -79,14 +81,16 @@ export function auditInTurn(
       select pg_try_advisory_lock(${LOCK}::bigint) and not exists (
         select from audit_run where started_at > clock_timestamp() - ${pauseMs}::float8 * interval '1 millisecond') as mine`
     const report = turn?.mine === true ? await perform(database, { sinceCheckpoint: true }) : undefined
-    const { ok, startedAt } = auditRun
-    const [last] = await database.orm
-      .select({ ok, startedAt })
-      .from(auditRun)
-      .orderBy(desc(startedAt))
-      .limit(1)
-    return { report, last }
+    return { report, last: await readLastAudit(database) }
   })
+}
+
+/** Undefined: none was made yet. */
+export async function readLastAudit({ orm }: Pick<Database, 'orm'>): Promise<LastAudit | undefined> {
+  const { ok, startedAt, full } = auditRun
+  const newest = () => orm.select({ ok, startedAt }).from(auditRun).orderBy(desc(startedAt)).limit(1)
+  const [[last], [lastFull]] = await Promise.all([newest(), newest().where(eq(full, true))])
+  return last && { ok: last.ok && lastFull?.ok !== false, startedAt: last.startedAt }
 }
 
 /** A connection of its own: what an audit takes lasts longer than any statement of an exchange may. */

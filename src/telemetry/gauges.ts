@@ -60,7 +60,7 @@ export function exposeLedger({ registry }: Pick<Metrics, 'registry'>, read: () =
   )
   gauge(
     'tollgate_audit_ok',
-    '0 while the last audit found that the ledger does not hold.',
+    '0 while the last audit, or the last full one, found that the ledger does not hold.',
     ({ lastAudit }) => Number(lastAudit?.ok !== false),
     'min',
   )

@@ -1,4 +1,4 @@
-import { desc, eq, lt, sql } from 'drizzle-orm'
+import { and, desc, eq, lt, sql } from 'drizzle-orm'
 import { auditRun, redeemCode, refusedSettlement } from '@/db/schema.ts'
 import { audit } from '@/ledger/audit.ts'
 import { formatMoney } from '@/pricing/money.ts'
@@ -60,7 +60,12 @@ export function adminLedgerApi(console: Console, listener: Listener) {
         database.orm
           .select()
           .from(auditRun)
-          .where(before === undefined ? undefined : lt(auditRun.id, before))
+          .where(
+            and(
+              before === undefined ? undefined : lt(auditRun.id, before),
+              query.full === undefined ? undefined : eq(auditRun.full, query.full),
+            ),
+          )
           .orderBy(desc(auditRun.id))
           .limit(limit)
       const { rows, next } = await readPage(query, read, cursorOf)

@@ -881,16 +881,28 @@ test("the system's health is told", async () => {
   expect(health.processes).toHaveLength(1)
 })
 
-test('whether the books agreed when they were last audited is told with it', async () => {
+test('whether the books agreed when they were last audited is told with it, also after an audit of what is new', async () => {
   const told = async () => (await site.call(owner, 'GET /api/admin/system', {})).last_audit
-  for (const last of [
-    { ok: true, at: '2998-01-01T00:00:00.000Z' },
-    { ok: false, at: '2999-01-01T00:00:00.000Z' },
-  ]) {
+  for (const [at, full, ok, agree] of [
+    ['2993-01-01T00:00:00.000Z', true, true, true],
+    ['2994-01-01T00:00:00.000Z', true, false, false],
+    ['2995-01-01T00:00:00.000Z', false, true, false],
+    ['2996-01-01T00:00:00.000Z', true, true, true],
+    ['2997-01-01T00:00:00.000Z', false, false, false],
+    ['2998-01-01T00:00:00.000Z', false, true, true],
+    ['2999-01-01T00:00:00.000Z', true, false, false],
+  ] as const) {
     await gateway.database.sql`
-      insert into audit_run (started_at, ms, "full", ok, checks) values (${last.at}, 1, true, ${last.ok}, '[]')`
-    expect(await told()).toEqual(last)
+      insert into audit_run (started_at, ms, "full", ok, checks) values (${at}, 1, ${full}, ${ok}, '[]')`
+    expect(await told()).toEqual({ ok: agree, at })
   }
+  const query = { full: true, limit: 3 }
+  const { items } = await site.call(owner, 'GET /api/admin/audits', { query })
+  expect(items.map(({ at, full }) => [at.slice(0, 4), full])).toEqual([
+    ['2999', true],
+    ['2996', true],
+    ['2994', true],
+  ])
 })
 
 test('accounts in debt are found among all others', async () => {

@@ -79,7 +79,7 @@ const systemHealth = closed({
       journal: oneOf(['off', 'empty', 'in use', 'full']),
     }),
   ),
-  /** Null: none was made yet. */
+  /** When the newest began, and whether that and the newest full one found nothing wrong. Null: none was made yet. */
   last_audit: nullable(closed({ ok: Type.Boolean(), at: moment })),
   /** Gateway processes by their heartbeat. */
   processes: Type.Array(closed({ id: Type.String(), address: Type.String(), seen_at: moment })),
@@ -131,8 +131,12 @@ export const adminLedgerRoutes = contracts({
     params: closed({ id: Type.String({ pattern: '^[\\da-f]{16}$' }) }),
     response: redeemCode,
   },
-  /** Newest first. */
-  'GET /api/admin/audits': { access: 'reader', query: closed(paging), response: page(auditRun) },
+  /** Newest first. `full`: of what scope; default: both. */
+  'GET /api/admin/audits': {
+    access: 'reader',
+    query: closed({ ...paging, full: Type.Optional(Type.Boolean()) }),
+    response: page(auditRun),
+  },
   /** Runs one and waits for it; minutes on a ledger of many millions. */
   'POST /api/admin/audits': {
     access: 'admin',
