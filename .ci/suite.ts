@@ -13,7 +13,7 @@ import { closeSync, openSync } from 'node:fs'
  */
 
 /** The longest that the suite may take: a hung one is a failure with its output, not a run without an end. */
-const SUITE_SECONDS = Number(process.env['SUITE_SECONDS'] ?? 4500)
+const SUITE_SECONDS = Number(process.env['SUITE_SECONDS'] ?? 2100)
 /** The longest that one file may take when it is tried again. */
 const FILE_SECONDS = Math.min(600, SUITE_SECONDS)
 const MOST_FILES = 5

@@ -4,7 +4,6 @@ import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import bounds from './bounds.json'
 import { build, missingPrograms } from './build.ts'
-import { coldReadNs } from './machine.ts'
 import { type LoadOptions, measure, median, type Sample } from './measure.ts'
 import { profile } from './profile.ts'
 import { figureOf, leastRatio, type Results, table } from './report.ts'
@@ -261,22 +260,15 @@ function parseUs(): number {
 
 /** More than this times the recorded ratio is a regression; a noisy machine stays below it. */
 const REGRESSION = 2
-/** What a cold read takes where the ratios were recorded, at most; where it takes longer, bounds are as much wider. */
-const COLD_READ_NS = 200
 
 function judge(results: Results): number {
-  const readNs = coldReadNs()
-  const most = REGRESSION * Math.max(1, readNs / COLD_READ_NS)
-  progress(
-    `A cold read takes ${readNs.toFixed(0)} ns, so a regression is more than ${most.toFixed(1)} times the recorded ratio`,
-  )
   let wrong = 0
   for (const [scenario, targets] of Object.entries<Record<string, number>>(bounds)) {
     for (const [target, ratio] of Object.entries(targets)) {
       if (!isScenario(scenario)) throw new Error(`bounds.json names no scenario: ${scenario}`)
       const found = leastRatio(results, scenario, target)
       if (found === undefined) continue
-      const isFine = found <= ratio * most
+      const isFine = found <= ratio * REGRESSION
       if (!isFine) wrong += 1
       progress(
         `${isFine ? 'ok  ' : 'FAIL'} ${scenario}, ${target}: ${found.toFixed(2)} × ${BASELINE} at the least, recorded ${ratio}`,

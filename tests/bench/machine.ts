@@ -125,34 +125,3 @@ function readProc(pid: number, file: string): string {
     return ''
   }
 }
-
-/** Larger than any processor's cache: 64 MB. */
-const COLD_SLOTS = 16 * 1024 * 1024
-const COLD_READS = 1_000_000
-
-/**
- * What a read of memory that no cache holds takes here and now, in ns: the least of three looks. Strangers on the same
- * hardware can make it several times as long, and whoever has much in memory pays for that, where nginx, which has little,
- * pays nothing.
- */
-export function coldReadNs(): number {
-  const next = coldRing()
-  return Math.min(...Array.from({ length: 3 }, () => walkNs(next)))
-}
-
-/** Each slot names the next: one ring through all of them (a generator of full period), in an order that no one foresees. */
-function coldRing(): Int32Array {
-  return new Int32Array(COLD_SLOTS).map(
-    (_, slot) => (Math.imul(slot, 1_664_525) + 1_013_904_223) & (COLD_SLOTS - 1),
-  )
-}
-
-function walkNs(next: Int32Array): number {
-  const start = Bun.nanoseconds()
-  let slot = 0
-  for (let reads = 0; reads < COLD_READS; reads += 1) slot = next[slot] ?? Number.NaN
-  const ns = (Bun.nanoseconds() - start) / COLD_READS
-  // Asked for, so that the compiler may not leave the walk out.
-  if (Number.isNaN(slot)) throw new Error('the ring is broken')
-  return ns
-}

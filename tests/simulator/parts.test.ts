@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
-import { coldReadNs } from '#tests/bench/machine.ts'
 import { least } from '#tests/support/least.ts'
 import { asObject, type JsonObject, type JsonValue } from '@/json/json.ts'
 import { smallestInstance } from '@/simulator/script/instance.ts'
@@ -164,8 +163,6 @@ test('thousands of calls and their results are read one by one, whatever their o
       ],
     },
   }
-  // As much longer as memory is slower here and now than the 200 ns that it takes at most elsewhere.
-  const mostMs = 1_500 * Math.max(1, coldReadNs() / 200)
   for (const [path, body] of Object.entries(requests)) {
     const userMs = async () => {
       const started = process.cpuUsage()
@@ -173,6 +170,6 @@ test('thousands of calls and their results are read one by one, whatever their o
       expect([path, response.status]).toEqual([path, 200])
       return process.cpuUsage(started).user / 1000
     }
-    expect(await least(mostMs, userMs)).toBeLessThan(mostMs)
+    expect(await least(1_500, userMs)).toBeLessThan(1_500)
   }
 })
