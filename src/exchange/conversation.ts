@@ -32,7 +32,7 @@ export function converse(admitted: AdmittedPrompt, chain: ResponseChain | undefi
     strict,
     goesOn: chain?.previousId !== undefined,
   }
-  if (prompt.body.bytes.length > FREE_BYTES) giveRoom(admitted)
+  giveRoom(admitted)
   let isRefused = false
   return {
     ...admitted,
@@ -57,8 +57,13 @@ export function converse(admitted: AdmittedPrompt, chain: ResponseChain | undefi
   }
 }
 
-/** Where room for the prompt comes from, and goes back to at the end of the exchange at the latest. */
-function giveRoom({ gateway, record, prompt }: AdmittedPrompt): void {
+/** Where room for a large prompt comes from, and goes back to at the end of the exchange at the latest. */
+export function giveRoom({
+  gateway,
+  record,
+  prompt,
+}: Pick<AdmittedPrompt, 'gateway' | 'record' | 'prompt'>): void {
+  if (prompt.body.bytes.length <= FREE_BYTES) return
   const room = new MadeRoom(callerOf(record).accountId, gateway.bodyRoom)
   prompt.room = room
   record.releases.push(() => room.giveBack())

@@ -1,4 +1,5 @@
 import { asGatewayError, GatewayError } from '@/errors/gateway-error.ts'
+import { outlineOf, textsOf } from '@/exchange/admission/body.ts'
 import { endLimits } from '@/exchange/admission/limiting.ts'
 import { decodeBody, type Prompt } from '@/exchange/admission/prompt.ts'
 import { targetOf } from '@/exchange/admission/target.ts'
@@ -18,7 +19,7 @@ import type { Route } from '@/routing/model.ts'
 import type { Candidate } from '@/routing/order.ts'
 import { geminiName } from '@/upstream/endpoint.ts'
 import type { ConversationCall } from './call.ts'
-import { type Conversation, traitsOf } from './conversation.ts'
+import { type Conversation, giveRoom, traitsOf } from './conversation.ts'
 import { readPrompt, receive } from './exchange.ts'
 import { failureOf, logCall } from './failure.ts'
 import type { Gateway } from './gateway.ts'
@@ -50,6 +51,7 @@ export async function countTokens(gateway: Gateway, call: ConversationCall): Pro
       readPrompt(gateway, record, call),
     )
     const pass = await admitFree(gateway, record)
+    giveRoom({ gateway, record, prompt })
     const interruption = interruptionBy(signal)
     const count = await countFor({ gateway, record, prompt, model, pass, interruption })
     report(gateway, record, count.by)
@@ -67,6 +69,7 @@ export async function countTokens(gateway: Gateway, call: ConversationCall): Pro
     return errorResponse(record.error, record.id, record.surface, limitHeadersOf(record, gateway.clock.now()))
   } finally {
     endLimits(gateway, record)
+    for (const release of record.releases) release()
   }
 }
 
@@ -145,7 +148,7 @@ function prepareCount({ prompt, model }: Counting, { candidate: { route }, codec
     return { call, headers, body: renameInside(body, prompt, route) }
   }
   const { functionToolsOnly } = route.channel
-  const { headers, body } = inCallersWords(CODECS[prompt.format], prompt.body.json, () =>
+  const { headers, body } = inCallersWords(CODECS[prompt.format], parsedBody(prompt), () =>
     lowerCount(decodeCounted(prompt), codec, targetOf(model, route), functionToolsOnly),
   )
   return { call, headers, body: Buffer.from(wellFormed(JSON.stringify(body))) }
@@ -153,21 +156,29 @@ function prepareCount({ prompt, model }: Counting, { candidate: { route }, codec
 
 /** Gemini's long form names the model once more, in the request that it holds. */
 function renameInside(body: Uint8Array, prompt: Prompt, { upstreamModel }: Route): Uint8Array {
-  const field = LONG_FORMS.find(name => asObject(prompt.body.json[name])?.['model'] !== undefined)
-  if (prompt.format !== 'gemini-generate-content' || field === undefined) return body
+  if (prompt.format !== 'gemini-generate-content') return body
+  const outline = outlineOf(prompt.body)
+  const field = LONG_FORMS.find(name => asObject(outline[name])?.['model'] !== undefined)
+  if (field === undefined) return body
   return spliceJson(body, [{ path: [field, 'model'], value: geminiName(upstreamModel) }])
 }
 
 const LONG_FORMS = ['generateContentRequest', 'generate_content_request'] as const
 
-/** The request whose tokens are asked for. */
-function countedBody({ format, body: { json } }: Prompt): JsonObject {
+/** @throws GatewayError `overloaded` where there is no memory for what is made of it */
+function parsedBody({ body, room }: Prompt): JsonObject {
+  room?.take(body.bytes.length)
+  return body.json
+}
+
+/** The request whose tokens are asked for, in a body or its outline. */
+function countedIn(json: JsonObject, { format }: Prompt): JsonObject {
   if (format !== 'gemini-generate-content') return json
   return LONG_FORMS.map(name => asObject(json[name])).find(inner => inner !== undefined) ?? json
 }
 
 function decodeCounted(prompt: Prompt): GenerationRequest {
-  const body = countedBody(prompt)
+  const body = countedIn(parsedBody(prompt), prompt)
   // A count has no answer to limit, but a message must have a limit.
   const complete = prompt.format === 'anthropic-messages' ? { max_tokens: 1, ...body } : body
   const request = decodeBody(complete, prompt.format, { model: prompt.model, stream: false })
@@ -185,7 +196,9 @@ function readCount(text: string, prompt: Prompt, codec: CountingCodec): string {
 }
 
 function estimated(prompt: Prompt): JsonObject {
-  return encoded(estimateTokens(countedBody(prompt), prompt.body.bytes.length), prompt)
+  const { body } = prompt
+  const counted = countedIn(outlineOf(body), prompt)
+  return encoded(estimateTokens(counted, body.bytes.length, textsOf(body)), prompt)
 }
 
 function encoded(tokens: number, prompt: Prompt): JsonObject {

@@ -1,4 +1,4 @@
-import { expect, test } from 'bun:test'
+import { describe, expect, test } from 'bun:test'
 import { fileGateway } from '#tests/support/gateway/file-gateway.ts'
 import { manualClock } from '#tests/support/manual-clock.ts'
 import { fileUpstream } from '#tests/support/upstreams/file-upstream.ts'
@@ -36,8 +36,11 @@ function withoutMemory(): void {
 }
 
 function send(path: string, stream = false): Promise<Response> {
-  const messages = [{ role: 'user', content: 'x'.repeat(600_000) }]
-  return gateway.post(path, JSON.stringify({ model: 'messages/echo', max_tokens: 10, stream, messages }))
+  const content = 'x'.repeat(600_000)
+  const body = path.includes('responses')
+    ? { input: content }
+    : { max_tokens: 10, stream, messages: [{ role: 'user', content }] }
+  return gateway.post(path, JSON.stringify({ model: 'messages/echo', ...body }))
 }
 
 /** Sends a request that the upstream has and does not answer before it is told to. */
@@ -90,4 +93,35 @@ test('what is handed on as it came takes no room for more', async () => {
   expect((await send('/v1/messages')).status).toBe(200)
   first.resolve(whole())
   expect((await first.answered).status).toBe(200)
+})
+
+describe('a count of tokens', () => {
+  const MANY = { input_tokens: 150_000 }
+
+  test('that has to be written anew gives its room back once it is answered, or has failed', async () => {
+    withoutMemory()
+    const first = await held('/v1/responses/input_tokens')
+    const refused = await send('/v1/responses/input_tokens')
+    expect(refused.status).toBe(503)
+    expect(await refused.json()).toMatchObject({ error: { code: 'overloaded' } })
+    first.resolve(Response.json(MANY))
+    expect((await first.answered).status).toBe(200)
+    upstream.answer = () => new Response('{}', { status: 400 })
+    expect((await send('/v1/responses/input_tokens')).status).toBe(400)
+    upstream.answer = () => Response.json(MANY)
+    expect((await send('/v1/responses/input_tokens')).status).toBe(200)
+  })
+
+  test('that is handed on as it came, or estimated, takes no room for more', async () => {
+    withoutMemory()
+    const first = await held('/v1/responses/input_tokens')
+    upstream.answer = () => Response.json(MANY)
+    expect((await send('/v1/messages/count_tokens')).status).toBe(200)
+    upstream.answer = () => new Response('{}', { status: 501 })
+    const estimate = await send('/v1/messages/count_tokens')
+    expect(estimate.headers.get('x-tollgate-estimated')).toBe('true')
+    expect(await estimate.json()).toEqual({ input_tokens: 150_004 })
+    first.resolve(Response.json(MANY))
+    expect((await first.answered).status).toBe(200)
+  })
 })
