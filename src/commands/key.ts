@@ -1,8 +1,9 @@
-import type { ApiKey, SpendCap } from '@/accounts/account.ts'
+import type { Account, ApiKey, SpendCap } from '@/accounts/account.ts'
 import { keyStore, type NewKey } from '@/accounts/key-store.ts'
+import { accountStore } from '@/accounts/store.ts'
 import { TITLE } from '@/config/title.ts'
 import { changeKey, type KeyChange, limitsOf, revocationOf } from '@/console/accounts/key-changes.ts'
-import { limitsRow } from '@/console/accounts/key-rows.ts'
+import { keyStatus, limitsRow } from '@/console/accounts/key-rows.ts'
 import { administer, COMMAND_LINE } from '@/console/acts.ts'
 import type { Database } from '@/db/connect.ts'
 import type { CapPeriod } from '@/db/schema.ts'
@@ -10,15 +11,7 @@ import { Refusal } from '@/errors/refusal.ts'
 import type { JsonObject } from '@/json/json.ts'
 import { isRange } from '@/net/ip-range.ts'
 import { formatMoney, MONEY_BOUNDS, parseMoney } from '@/pricing/money.ts'
-import {
-  type Command,
-  type CommandIo,
-  readArguments,
-  readId,
-  readList,
-  required,
-  UsageError,
-} from './command.ts'
+import { type Command, readArguments, readId, readList, required, UsageError } from './command.ts'
 import { withDatabase } from './deployment.ts'
 import { EXPIRES, readEnd } from './expiry.ts'
 import { idCommand, type Subject } from './id-command.ts'
@@ -93,13 +86,29 @@ const listCommand: Command = {
   async run(args, io) {
     const words = readArguments(args, { account: 'text' })
     const accountId = readId(required(words, 'account'), '--account')
-    const keys = await withDatabase(io, db => keyStore(db).listKeys(accountId))
-    print(io, words.json, keys.map(rowOf), () => keyTable(keys))
+    const keys = await withDatabase(io, async db => {
+      const account = await accountStore(db).findAccount(accountId)
+      return (await keyStore(db).listKeys(accountId)).map(key => ({ key, account }))
+    })
+    const rows = keys.map(standing => rowOf(standing, io.now()))
+    print(io, words.json, rows, () => keyTable(rows))
     return 0
   },
 }
 
-const SUBJECT: Subject<ApiKey> = { noun: 'key', show }
+/** A key, and whose it is: a key of an account that is not served lets nobody in. */
+interface Standing {
+  key: ApiKey
+  account: Account
+}
+
+const SUBJECT: Subject<Standing> = {
+  noun: 'key',
+  show(io, json, standing) {
+    const row = rowOf(standing, io.now())
+    print(io, json, row, () => keyTable([row]))
+  },
+}
 
 const limitsOfKey = limitsCommand(SUBJECT, (db, id, changes) =>
   change(db, {
@@ -117,14 +126,10 @@ const revokeCommand = idCommand(SUBJECT, 'revoke', 'refuse a key from now on, fo
 /** `key ...`: an account's API keys. */
 export const keyCommands: readonly Command[] = [createCommand, listCommand, limitsOfKey, revokeCommand]
 
-async function change(database: Database, made: KeyChange): Promise<ApiKey> {
-  const changed = await changeKey({ database }, COMMAND_LINE, made)
-  if (changed === undefined) throw new Refusal(`There is no key ${made.id}`)
-  return changed
-}
-
-function show(io: CommandIo, json: boolean, key: ApiKey): void {
-  print(io, json, rowOf(key), () => keyTable([key]))
+async function change(database: Database, made: KeyChange): Promise<Standing> {
+  const key = await changeKey({ database }, COMMAND_LINE, made)
+  if (key === undefined) throw new Refusal(`There is no key ${made.id}`)
+  return { key, account: await accountStore(database).findAccount(key.accountId) }
 }
 
 /** As the console asks for it: a name stands in the rows of lists. */
@@ -165,13 +170,13 @@ function readNames(text: string | undefined, option: string): string[] | undefin
 }
 
 /** A key as `--json` shows it. */
-function rowOf(key: ApiKey) {
+function rowOf({ key, account }: Standing, now: number) {
   return {
     id: key.id,
     account_id: key.accountId,
     name: key.name,
     prefix: `sk-${key.lookup}`,
-    status: key.revokedAt === undefined ? 'active' : 'revoked',
+    status: keyStatus(key, account, now),
     models: key.models === undefined ? null : [...key.models],
     expires_at: key.expiresAt?.toISOString() ?? null,
     allow_ips: key.allowIps === undefined ? null : [...key.allowIps],
@@ -184,8 +189,7 @@ function rowOf(key: ApiKey) {
   } satisfies JsonObject
 }
 
-function keyTable(keys: readonly ApiKey[]): string {
-  const rows = keys.map(rowOf)
+function keyTable(rows: readonly ReturnType<typeof rowOf>[]): string {
   return table(
     ['id', 'name', 'key', 'status', 'models', 'expires', 'cap', 'last used'],
     rows.map(row => [

@@ -371,6 +371,26 @@ describe('key', () => {
     )
   })
 
+  test('that lets nobody in is not called active', async () => {
+    const account = `${(await json('account', 'create', '--email', 'shut@x')).id}`
+    const ids = [0, 1, 2].map(async () => (await json('key', 'create', '--account', account)).id)
+    const [good, ended, revoked] = await Promise.all(ids)
+    await db.sql`update api_key set expires_at = now() where id = ${ended}`
+    await json('key', 'revoke', `${revoked}`)
+    const statuses = async () =>
+      Object.fromEntries(
+        (await json('key', 'list', '--account', account)).map((row: { id: number; status: string }) => [
+          row.id,
+          row.status,
+        ]),
+      )
+    expect(await statuses()).toEqual({ [good]: 'active', [ended]: 'expired', [revoked]: 'revoked' })
+    await json('account', 'suspend', account)
+    expect(await statuses()).toEqual({ [good]: 'suspended', [ended]: 'expired', [revoked]: 'revoked' })
+    expect(await json('key', 'limits', `${good}`, '--rpm', '9')).toMatchObject({ status: 'suspended' })
+    expect((await run('key', 'list', '--account', account)).stdout).toMatch(/ suspended +all /)
+  })
+
   test('that nobody narrowed has no models, end, addresses, cap or limits of its own', async () => {
     const account = `${(await json('account', 'create', '--email', 'plain@x')).id}`
     await json('key', 'create', '--account', account)

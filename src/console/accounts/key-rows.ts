@@ -22,7 +22,7 @@ export function keyRow(key: ApiKey, { account, label, spentNano, now }: Surround
     name: key.name,
     prefix: keyPrefix(key),
     label,
-    status: statusOf(key, account, now),
+    status: keyStatus(key, account, now),
     models: key.models === undefined ? null : [...key.models],
     expires_at: key.expiresAt?.toISOString() ?? null,
     allow_ips: key.allowIps === undefined ? null : [...key.allowIps],
@@ -34,6 +34,17 @@ export function keyRow(key: ApiKey, { account, label, spentNano, now }: Surround
     revoked_at: key.revokedAt?.toISOString() ?? null,
     revision: keyRevision(key),
   }
+}
+
+/** Whether a key works: not after its end, nor while its account is not served. `now` is in ms. */
+export function keyStatus(
+  { revokedAt, expiresAt }: ApiKey,
+  account: Pick<Account, 'status'>,
+  now: number,
+): Key['status'] {
+  if (revokedAt !== undefined) return 'revoked'
+  if (expiresAt !== undefined && expiresAt.getTime() <= now) return 'expired'
+  return account.status === 'active' ? 'active' : 'suspended'
 }
 
 /** Another one whenever somebody has changed the key's name or limits. */
@@ -61,14 +72,4 @@ export function limitChangesOf(limits: {
     ...(limits.tokens_per_minute === undefined ? {} : { tokensPerMinute: limits.tokens_per_minute }),
     ...(limits.concurrent_requests === undefined ? {} : { concurrentRequests: limits.concurrent_requests }),
   }
-}
-
-function statusOf(
-  { revokedAt, expiresAt }: ApiKey,
-  account: Surroundings['account'],
-  now: number,
-): Key['status'] {
-  if (revokedAt !== undefined) return 'revoked'
-  if (expiresAt !== undefined && expiresAt.getTime() <= now) return 'expired'
-  return account.status === 'active' ? 'active' : 'suspended'
 }
