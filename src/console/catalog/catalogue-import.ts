@@ -11,9 +11,14 @@ import { planRow } from './price-rows.ts'
 
 type Shipped = ConfigFile['models'][number]
 
+/** What was read stays true as long as this process runs, and reading it holds up every stream for tens of milliseconds. */
+const read = new Map<(typeof VENDORS)[number], ConfigFile>()
+
 /** A vendor's part of the catalogue; its channel's key is none. */
 function catalogueOf(vendor: (typeof VENDORS)[number]): ConfigFile {
-  return vendorFile([vendor], { [vendor.variable]: 'none' })
+  const file = read.get(vendor) ?? vendorFile([vendor], { [vendor.variable]: 'none' })
+  read.set(vendor, file)
+  return file
 }
 
 /** What the catalogue has of each vendor; `present` are the ids of the models that are there already. */
