@@ -142,7 +142,7 @@ export function adminAccountsApi(console: Console, listener: Listener) {
       }),
     'GET /api/admin/accounts/:id/keys': about(({ params, query }) => keyPage(console, params.id, query)),
     'GET /api/admin/accounts/:id/entries': about(({ params, query }) =>
-      entryPage(database.orm, params.id, query),
+      entryPage(database, params.id, query),
     ),
     'GET /api/admin/accounts/:id/entries.csv': about(({ params, query }) =>
       downloadEntries(console, params.id, query.month),

@@ -19,8 +19,7 @@ export function billingApi(console: Console, listener: Listener) {
   const { database } = console
 
   return controller('console-billing', console, listener, billingRoutes, {
-    'GET /api/billing/entries': ({ signedIn, query }) =>
-      entryPage(database.orm, signedIn.user.accountId, query),
+    'GET /api/billing/entries': ({ signedIn, query }) => entryPage(database, signedIn.user.accountId, query),
     'GET /api/billing/entries.csv': async ({ signedIn, query }) =>
       downloadEntries(console, signedIn.user.accountId, query.month),
     'POST /api/billing/redeem': async ({ signedIn, body }) => {

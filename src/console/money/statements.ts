@@ -9,59 +9,8 @@ import { csvDownload } from '../csv.ts'
 import type { Console } from '../deployment.ts'
 import { invalid, notFound } from '../failure.ts'
 import { entryRow, type StoredEntry } from './entries.ts'
+import { type Month, readMonths, timesOf } from './months.ts'
 import { statementPage } from './statement-page.ts'
-
-/** A month of UTC in which something moved. */
-interface Month {
-  /** As in 2026-11. */
-  month: string
-  entries: number
-  openingNano: bigint
-  creditsNano: bigint
-  debitsNano: bigint
-  /** All its entries are numbered from here to there; so may be some of the months beside it. */
-  firstSeq: bigint
-  lastSeq: bigint
-}
-
-/** How many entries are counted at a time, which takes some 150 ms. */
-const COUNTED_AT_ONCE = 100_000
-
-/** The months of an account, oldest first. What they count is kept, so that an entry is counted once and not by each reader. */
-async function readMonths({ sql }: Database, accountId: number): Promise<Month[]> {
-  let added: number | undefined
-  do {
-    const [counted] = await sql<{ added: number }[]>`
-      select ledger_total_months(${accountId}, ${COUNTED_AT_ONCE}) as added`
-    added = counted?.added
-  } while (added === COUNTED_AT_ONCE)
-  const rows = await sql<
-    {
-      month: string
-      entries: bigint
-      credits: bigint
-      debits: bigint
-      first_seq: bigint
-      last_seq: bigint
-    }[]
-  >`
-    select to_char(month, 'YYYY-MM') as month, entries, credits, debits, first_seq, last_seq
-    from monthly_total where account_id = ${accountId} order by monthly_total.month`
-  let balance = 0n
-  return rows.map(({ month, entries, credits, debits, first_seq, last_seq }) => {
-    const openingNano = balance
-    balance += credits - debits
-    return {
-      month,
-      entries: Number(entries),
-      openingNano,
-      creditsNano: credits,
-      debitsNano: debits,
-      firstSeq: first_seq,
-      lastSeq: last_seq,
-    }
-  })
-}
 
 /** What moved in each month of UTC, newest first. */
 export async function readStatements(database: Database, accountId: number): Promise<Statement[]> {
@@ -136,14 +85,6 @@ export async function downloadEntries(
 /** Undefined: nothing moved in it. */
 async function findMonth(database: Database, accountId: number, month: string): Promise<Month | undefined> {
   return (await readMonths(database, accountId)).find(one => one.month === month)
-}
-
-/** When a month begins and ends; its name is one of ours. */
-function timesOf({ month }: Month): { from: Date; to: Date } {
-  const from = new Date(`${month}-01T00:00:00Z`)
-  const to = new Date(from)
-  to.setUTCMonth(to.getUTCMonth() + 1)
-  return { from, to }
 }
 
 /** The numbers find the entries, and the times tell those of the month from others between them. */
