@@ -40,8 +40,8 @@ export interface Ledger {
    */
   entrusted(id: string): void
   /**
-   * Notes what a running exchange has cost so far, for the case that this process dies. Returns at once. Of one that has no
-   * hold, or has its charge, nothing is noted; nor by `note`.
+   * Tells what a running exchange has cost so far, for the case that this process dies. Returns at once. Of one that has no
+   * hold, or has its charge, nothing is taken; nor by `note`.
    */
   progress(id: string, costNano: bigint): void
   /**

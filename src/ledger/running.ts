@@ -34,7 +34,7 @@ export class RunningHolds {
     return noted
   }
 
-  /** Notes what an exchange has cost so far; what is less than is known says nothing. */
+  /** Takes what an exchange has cost so far; what is less than is known says nothing. */
   progress(id: string, costNano: bigint): void {
     const exchange = this.#running.get(id)
     if (exchange !== undefined && costNano > exchange.costNano) exchange.costNano = costNano

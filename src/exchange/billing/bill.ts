@@ -24,8 +24,8 @@ const LARGEST_STEP = 16_384
  */
 const LIFETIME_MS = (4 + 24) * 60 * 60 * 1000
 
-/** The ledger stores what was noted every 2 s: not every look needs to be priced. */
-const LOOKS_PER_NOTE = 4
+/** The ledger stores progress every 2 s: not every look needs to be priced. */
+const LOOKS_PER_PROGRESS = 4
 
 /** Whose money it is, and how much of it the request may cost. */
 interface BillOptions {
@@ -57,8 +57,8 @@ export class Bill {
   #isEntrusted = false
   #isExtending = false
   #looks = 0
-  /** Output when it was last noted: an upstream that reports as it goes may tell of more than can be seen. */
-  #noted = 0
+  /** Output when the ledger was last told: an upstream that reports as it goes may tell of more than can be seen. */
+  #toldOutput = 0
   /** Output that can be paid for, as the ledger said when it refused more; undefined: it did not. */
   #reach: number | undefined
   /** Why nothing more was to be had when it was last asked for: the stream ends when what is paid for was delivered. */
@@ -128,16 +128,16 @@ export class Bill {
   }
 
   /**
-   * Called every so often while the answer flows: notes what it has cost, and sets more aside in time. The result is
+   * Called every so often while the answer flows: tells what it has cost, and sets more aside in time. The result is
    * the error that the answer must end in.
    */
   tick(meter: Meter): GatewayError | undefined {
-    if (meter.hasWorked && this.#looks++ % LOOKS_PER_NOTE === 0) {
+    if (meter.hasWorked && this.#looks++ % LOOKS_PER_PROGRESS === 0) {
       const soFar = this.#soFar(meter)
-      this.note(soFar)
-      this.#noted = outputTokens(soFar.usage)
+      this.progress(soFar)
+      this.#toldOutput = outputTokens(soFar.usage)
     }
-    const used = Math.max(this.#noted, meter.estimatedOutput)
+    const used = Math.max(this.#toldOutput, meter.estimatedOutput)
     if (this.#refusal !== undefined && used >= this.#paidOutput) return usedUpBy(this.#refusal)
     const isLow = used * 2 >= this.#paidOutput && this.#paidOutput < this.quote.maxOutput
     if (isLow && !this.#isExtending) this.#extend()
@@ -180,14 +180,14 @@ export class Bill {
     else this.#refusal = available < result.availableNano ? 'key_budget_exhausted' : result.reason
   }
 
-  /** Notes what an answer that still flows has cost: what is charged if this process dies. */
-  note(used: UsedUp): void {
+  /** Tells what an answer that still flows has cost: what is charged if this process dies. */
+  progress(used: UsedUp): void {
     const { ledger, exchange } = this.#options
     ledger.progress(exchange.id, this.charge(used).nano)
   }
 
   /** Notes what an answer that is about to end has cost: what is charged if this process dies before it settles. */
-  conclude(used: UsedUp): void {
+  note(used: UsedUp): void {
     const { ledger, exchange } = this.#options
     const { nano, pico } = this.charge(used)
     ledger.note({ ...exchange, costNano: nano, costPico: pico })

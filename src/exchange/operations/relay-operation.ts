@@ -71,7 +71,7 @@ function relayStreamed(
       used: pipeline => pipeline.used(),
       look: pipeline => {
         const used = pipeline.used()
-        if (used !== undefined) reservation.bill.note(used)
+        if (used !== undefined) reservation.bill.progress(used)
         return undefined
       },
       headers: pipeline =>

@@ -166,7 +166,7 @@ class FlowingAttempt<P extends Prepared, F extends Pipeline> implements AnswerEv
 
   onConclusion(): void {
     const used = this.#used()
-    if (used !== undefined) this.#admitted.reservation.bill.conclude(used)
+    if (used !== undefined) this.#admitted.reservation.bill.note(used)
   }
 
   /** Sends the request, and opens the answer when its turn has come (answer-queue.ts). */

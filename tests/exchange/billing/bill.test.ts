@@ -337,7 +337,7 @@ test('what an answer has cost so far is noted while it flows, at every fourth lo
 
 test('what an answer costs that is about to end is noted, for whoever goes on if this process does not', async () => {
   const { bill, noted } = await openBill({ rates: ratesOf({ input: 500n }) })
-  bill.conclude({ usage: { ...NO_USAGE, inputUncached: 7 }, source: 'reported' })
+  bill.note({ usage: { ...NO_USAGE, inputUncached: 7 }, source: 'reported' })
   expect(noted).toEqual([{ id: 'x', accountId: 1, keyId: 1, costNano: 4n, costPico: 3500n }])
 })
 
