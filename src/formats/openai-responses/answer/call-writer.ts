@@ -3,7 +3,7 @@ import type { ItemStatus, StreamEventType } from '@/formats/openai-responses/wir
 import type { PlainWriter } from '@/formats/plain/plain-text.ts'
 import { type JsonObject, parseObject } from '@/json/json.ts'
 import { lineStart } from './event-line.ts'
-import { type ItemWriter, itemEvent, itemFields, type Place } from './item-writer.ts'
+import { type ItemEnd, type ItemWriter, itemEvent, itemFields, type Place } from './item-writer.ts'
 
 /** A call that the client runs. Only functions and custom tools have deltas; the other kinds come whole. */
 export class CallWriter implements ItemWriter {
@@ -54,9 +54,10 @@ export class CallWriter implements ItemWriter {
     return this.#call.kind === 'function' && this.#call.input === '' ? this.delta('{}') : ''
   }
 
-  close(cut: boolean): string {
-    const cutHere = cut && (this.#call.kind === 'custom' || parseObject(this.#call.input) === undefined)
-    this.#status = cutHere ? 'incomplete' : 'completed'
+  close(end: ItemEnd): string {
+    const { kind, input } = this.#call
+    const isWhole = end === 'completed' || (kind !== 'custom' && parseObject(input) !== undefined)
+    this.#status = isWhole ? 'completed' : 'incomplete'
     return this.#inputDone() + itemEvent('done', this.#place, this.item())
   }
 

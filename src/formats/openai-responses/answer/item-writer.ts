@@ -1,6 +1,10 @@
+import type { ItemStatus } from '@/formats/openai-responses/wire.ts'
 import type { ToolCallKind } from '@/generation/part.ts'
 import type { JsonObject } from '@/json/json.ts'
 import type { EventLines } from './event-line.ts'
+
+/** How an item is left. */
+export type ItemEnd = Exclude<ItemStatus, 'in_progress'>
 
 /** Writes one output item, from `output_item.added` to `output_item.done`. */
 export interface ItemWriter {
@@ -8,8 +12,8 @@ export interface ItemWriter {
   readonly ended: boolean
   /** The event that opens it. */
   open(): string
-  /** The closing events. A cut answer's last item is incomplete, unless it can be seen to be whole. */
-  close(cut: boolean): string
+  /** The closing events. An item is left incomplete where the answer was cut in it, unless it can be seen to be whole. */
+  close(end: ItemEnd): string
   /** The item as it stands. */
   item(): JsonObject
 }

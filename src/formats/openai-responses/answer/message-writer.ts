@@ -6,7 +6,7 @@ import { phaseOf } from '@/formats/signatures/phase.ts'
 import type { Citation, Signature } from '@/generation/part.ts'
 import { type JsonObject, type JsonValue, present } from '@/json/json.ts'
 import { lineStart } from './event-line.ts'
-import { type ItemWriter, itemEvent, itemFields, type Place } from './item-writer.ts'
+import { type ItemEnd, type ItemWriter, itemEvent, itemFields, type Place } from './item-writer.ts'
 
 /** A content part of a message that is being written. */
 export interface ContentPart {
@@ -112,9 +112,9 @@ export class MessageWriter implements ItemWriter {
     this.#phase = phaseOf(signature) ?? this.#phase
   }
 
-  close(cut: boolean): string {
+  close(end: ItemEnd): string {
     const closing = this.#parts.map(part => this.#closePart(part)).join('')
-    this.#status = cut ? 'incomplete' : 'completed'
+    this.#status = end
     return closing + itemEvent('done', this.#place, this.item())
   }
 

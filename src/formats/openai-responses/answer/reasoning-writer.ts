@@ -4,7 +4,7 @@ import { wrapSignature } from '@/formats/signatures/signature.ts'
 import type { ReasoningPart, Signature } from '@/generation/part.ts'
 import { type JsonObject, present } from '@/json/json.ts'
 import { lineStart } from './event-line.ts'
-import { type ItemWriter, itemEvent, itemFields, type Place } from './item-writer.ts'
+import { type ItemEnd, type ItemWriter, itemEvent, itemFields, type Place } from './item-writer.ts'
 
 /** Reasoning: paragraphs are summary parts, or `reasoning_text` contents where the thought itself is shown. */
 export class ReasoningWriter implements ItemWriter {
@@ -62,9 +62,9 @@ export class ReasoningWriter implements ItemWriter {
     return (omitted ? this.paragraph() : '') + this.#closeParagraph()
   }
 
-  close(cut: boolean): string {
+  close(end: ItemEnd): string {
     const closing = this.#closeParagraph()
-    this.#status = cut ? 'incomplete' : 'completed'
+    this.#status = end
     return closing + itemEvent('done', this.#place, this.item())
   }
 

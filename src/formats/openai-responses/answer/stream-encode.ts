@@ -18,7 +18,7 @@ import { CallWriter } from './call-writer.ts'
 import { encodeErrorFields, encodeFailure, responseId } from './error.ts'
 import { EventLines } from './event-line.ts'
 import { INCOMPLETE_REASON } from './finish.ts'
-import { ID_PREFIXES, type ItemWriter, type Place } from './item-writer.ts'
+import { ID_PREFIXES, type ItemEnd, type ItemWriter, type Place } from './item-writer.ts'
 import { encodeLogprobs } from './logprobs.ts'
 import { type ContentPart, MessageWriter } from './message-writer.ts'
 import { PairJoiner } from './pairs.ts'
@@ -209,13 +209,13 @@ export class ReplyWriter implements StreamMachine<GenerationEvent, string> {
 
   #closeEnded(): string {
     let text = ''
-    for (const item of this.#undone) if (item.ended) text += this.#close(item, false)
+    for (const item of this.#undone) if (item.ended) text += this.#close(item, 'completed')
     return text
   }
 
-  #close(item: ItemWriter, cut: boolean): string {
+  #close(item: ItemWriter, end: ItemEnd): string {
     this.#undone.delete(item)
-    return item.close(cut)
+    return item.close(end)
   }
 
   #openContent(block: number, kind: ContentPart['kind'], emit: EmitText): void {
@@ -328,8 +328,10 @@ export class ReplyWriter implements StreamMachine<GenerationEvent, string> {
     const last = this.#items.at(-1)
     this.#writeLate(emit)
     let text = ''
-    for (const item of this.#undone)
-      text += this.#close(item, reason !== null && (item === last || !item.ended))
+    for (const item of this.#undone) {
+      const isCut = reason !== null && (item === last || !item.ended)
+      text += this.#close(item, isCut ? 'incomplete' : 'completed')
+    }
     this.#state.status = reason === null ? 'completed' : 'incomplete'
     this.#state.incompleteReason = reason
     emit(text + this.#terminal(reason === null ? 'response.completed' : 'response.incomplete'))
