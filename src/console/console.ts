@@ -86,13 +86,13 @@ export function serveConsole(
     development: false,
     error: error => failureResponse(consoleErrorOf(console, error, undefined)),
     async fetch(request, serving) {
-      if (!URL.canParse(request.url)) return withHeaders(failureResponse(misdirected()), console, false)
+      if (!URL.canParse(request.url)) return withHeaders(failureResponse(misdirected()), console)
       const { pathname } = new URL(request.url)
-      const isApi = pathname.startsWith('/api/')
-      const response =
-        (isApi ? undefined : await pageOf(bundle, request, pathname)) ?? (await api.fetch(request))
+      const response = pathname.startsWith('/api/')
+        ? unkept(await api.fetch(request))
+        : ((await pageOf(bundle, request, pathname)) ?? (await api.fetch(request)))
       if (isJson(response)) serving.timeout(request, idleS)
-      return withHeaders(response, console, isApi)
+      return withHeaders(response, console)
     },
   })
   return {
@@ -134,11 +134,17 @@ const POLICY = [
   "frame-ancestors 'none'",
 ].join('; ')
 
+/** An answer of the API, which no cache keeps. */
+function unkept(response: Response): Response {
+  const { headers } = response
+  if (!headers.has('cache-control')) headers.set('cache-control', 'no-store')
+  return response
+}
+
 /** What every answer carries, whatever it is. A page with a stricter policy of its own keeps it. */
-function withHeaders(response: Response, { publicUrl }: Console, isApi: boolean): Response {
+function withHeaders(response: Response, { publicUrl }: Console): Response {
   const { headers } = response
   if (!headers.has('content-security-policy')) headers.set('content-security-policy', POLICY)
-  if (isApi && !headers.has('cache-control')) headers.set('cache-control', 'no-store')
   headers.set('x-content-type-options', 'nosniff')
   headers.set('x-frame-options', 'DENY')
   headers.set('referrer-policy', 'no-referrer')
