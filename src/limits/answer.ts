@@ -71,21 +71,17 @@ export function limitStates({ buckets, leases }: Limited, result: TakeResult, sh
   return states
 }
 
-/** The refusal that a take's result is. */
+/** What a take that was refused says by itself. */
 export function refusal(
-  limited: Limited,
-  result: TakeResult,
-  limits: LimitState[],
-  degraded: boolean,
-): LimitRefusal {
-  const refusing = [...limited.buckets, ...limited.leases][result.refusedBy ?? 0]
+  { buckets, leases }: Limited,
+  { refusedBy, retryAfterUs }: TakeResult,
+): Omit<LimitRefusal, 'limits' | 'degraded'> {
+  const refusing = [...buckets, ...leases][refusedBy ?? 0]
   return {
     allowed: false,
     bucket: refusing?.name,
-    retryAfterMs: Math.ceil(result.retryAfterUs / 1_000),
+    retryAfterMs: Math.ceil(retryAfterUs / 1_000),
     never: false,
-    limits,
-    degraded,
   }
 }
 

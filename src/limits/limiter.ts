@@ -168,7 +168,7 @@ export class Limiter {
       limits.push(...limitStates(slot, result, 1))
       if (!result.allowed) {
         this.#mirror({ slot, result })
-        for (const one of taken) this.#mirror(one, true)
+        for (const one of taken) this.#mirrorWithout(one)
         const slots = taken.map(({ slot }) => slot)
         if (slots.length > 0) await this.#giveBack({ ...plan, slots }, corrections, !shared.isAway)
         const others = await this.#look(shared, plan.slots.slice(index + 1))
@@ -183,7 +183,7 @@ export class Limiter {
 
   #takeAfterFailure(plan: Plan, taken: readonly SlotAnswer[], failed: Slot, error: unknown): LimitAnswer {
     for (const one of taken) {
-      this.#mirror(one, true)
+      this.#mirrorWithout(one)
       this.#arrears.add(one.slot, corrections(one.slot))
     }
     // Redis carries out a command that timed out here once it goes on, so it is not told of it as arrears as well.
@@ -216,7 +216,9 @@ export class Limiter {
     const result = this.#local.take(shareOf(plan, share))
     const limited = limitedBy(plan)
     const limits = limitStates(limited, result, share)
-    if (!result.allowed) return refusal(limited, result, limits, this.#shared !== undefined)
+    if (!result.allowed) {
+      return { ...refusal(limited, result), limits, degraded: this.#shared !== undefined }
+    }
     return this.#grant(plan, 'process', share, limits)
   }
 
@@ -231,13 +233,17 @@ export class Limiter {
     return { allowed: true, lease, limits, degraded: this.#shared !== undefined && countedBy !== 'redis' }
   }
 
-  /**
-   * Keeps this process at the level of Redis for the moment when it is lost: nobody gets a fresh burst then. Where it is
-   * given back, at the level without what was taken.
-   */
-  #mirror({ slot, result }: SlotAnswer, isGivenBack = false): void {
+  /** Keeps this process at the level of Redis for the moment when it is lost: nobody gets a fresh burst then. */
+  #mirror({ slot, result }: SlotAnswer): void {
+    for (const [index, { key }] of slot.buckets.entries()) {
+      this.#local.mirror(key, result.levelsUs[index] ?? 0)
+    }
+  }
+
+  /** The same where what was taken is given back: at the level without it. */
+  #mirrorWithout({ slot, result }: SlotAnswer): void {
     for (const [index, { key, costUs }] of slot.buckets.entries()) {
-      this.#local.mirror(key, (result.levelsUs[index] ?? 0) - (isGivenBack ? costUs : 0))
+      this.#local.mirror(key, (result.levelsUs[index] ?? 0) - costUs)
     }
   }
 
@@ -260,7 +266,7 @@ export class Limiter {
 
   /** The refusal of a slot, and remembers it. */
   #blocked({ slot, result }: SlotAnswer, limits: LimitState[]): LimitRefusal {
-    const answer = refusal(slot, result, limits, false)
+    const answer: LimitRefusal = { ...refusal(slot, result), limits, degraded: false }
     const index = result.refusedBy ?? 0
     const bucket = slot.buckets[index]
     const lease = slot.leases[index - slot.buckets.length]
