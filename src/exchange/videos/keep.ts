@@ -1,10 +1,14 @@
 import { within } from '@/clock/wait.ts'
 import { pauseBeforeAttempt } from '@/db/connect.ts'
 import { isAway, sqlErrorOf, UNIQUE_VIOLATION } from '@/db/sql-error.ts'
+import type { Log } from '@/telemetry/log.ts'
 import type { VideoGateway, VideoJob } from './store.ts'
 
 /** What a job is kept with. */
-export type KeepDependencies = Pick<VideoGateway, 'videos' | 'clock' | 'log' | 'open'>
+export interface KeepDependencies extends Pick<VideoGateway, 'clock' | 'open'> {
+  videos: Pick<VideoGateway['videos'], 'add'>
+  log: Pick<Log, 'error'>
+}
 
 /** A database takes less to be back, or to be replaced by a copy of it; callers have mostly left by then. */
 const PATIENCE_MS = 5 * 60 * 1000

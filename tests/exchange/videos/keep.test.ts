@@ -3,13 +3,14 @@ import { manualClock } from '#tests/support/manual-clock.ts'
 import { GatewayError } from '@/errors/gateway-error.ts'
 import { OpenExchanges } from '@/exchange/open-exchanges.ts'
 import { keepJob } from '@/exchange/videos/keep.ts'
-import type { VideoJob } from '@/exchange/videos/store.ts'
+import { newJob } from './new-job.ts'
 
 const AWAY = Object.assign(new Error('no connection'), { code: 'ECONNREFUSED' })
 const THERE = Object.assign(new Error('duplicate key'), { code: '23505' })
 const REFUSED = Object.assign(new Error('a trigger says no'), { code: 'P0001' })
 
-const NAMES = { job: 'ours', account: 1, channel: 'sora', upstream_id: 'theirs' }
+const JOB = newJob()
+const NAMES = { job: JOB.id, account: 1, channel: 'maker', upstream_id: 'video_1' }
 const WAITS = expect.stringContaining('cannot be stored yet')
 const LOST = expect.stringContaining('no account pays for it')
 
@@ -26,11 +27,8 @@ function keeper(answers: readonly (Error | 'stored')[]) {
       if (answer instanceof Error) throw answer
     },
   }
-  const log = { error: (line: object, message: string) => logged.push([line, message]) }
-  // The few members that are asked for.
-  const dependencies = { videos, clock, log, open } as unknown as Parameters<typeof keepJob>[0]
-  const job = { id: 'ours', accountId: 1, channel: 'sora', upstreamId: 'theirs' } as VideoJob
-  const kept = keepJob(dependencies, job, 7n).then(
+  const log = { error: (...told: unknown[]) => void logged.push(told) }
+  const kept = keepJob({ videos, clock, log, open }, JOB, 7n).then(
     () => 'kept',
     (error: Error) => error.message,
   )

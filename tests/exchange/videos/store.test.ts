@@ -2,39 +2,13 @@ import { expect, test } from 'bun:test'
 import { box } from '#tests/support/secret.ts'
 import { fileDatabase } from '#tests/support/stores/file-database.ts'
 import { type VideoJob, type VideoNews, videoStore } from '@/exchange/videos/store.ts'
+import { newJob } from './new-job.ts'
 
 const database = await fileDatabase()
 const videos = videoStore(database, box)
 
 async function orderedJob(): Promise<VideoJob> {
-  const job: VideoJob = {
-    id: Bun.randomUUIDv7(),
-    accountId: 1,
-    keyId: 1,
-    model: 'film',
-    calledModel: 'film',
-    channel: 'maker',
-    channelFormat: 'openai-responses',
-    channelKeyHash: undefined,
-    upstreamModel: 'film',
-    upstreamId: 'video_1',
-    content: {
-      terms: { prompt: 'a cat', seconds: 4, frame: { width: 720, height: 1280 }, samples: 1 },
-      fault: undefined,
-      files: [],
-      answer: {},
-    },
-    state: 'queued',
-    percent: 0,
-    remixOf: undefined,
-    orderedSeconds: 4,
-    priceVersion: 1n,
-    money: 'held',
-    createdAt: new Date(),
-    endedAt: undefined,
-    keptUntil: undefined,
-    deletedAt: undefined,
-  }
+  const job = newJob()
   await videos.add(job, 1n)
   return job
 }
