@@ -14,7 +14,7 @@ export interface GuardOptions {
    * The connections were given up: those of other pools lead to the same server.
    * @param isAgain no work was done since the last time
    */
-  onRenew?: ((isAgain: boolean) => void) | undefined
+  onLost?: ((isAgain: boolean) => void) | undefined
   /** Work is done again, for the first time since then. */
   onBack?: (() => void) | undefined
 }
@@ -28,7 +28,7 @@ const PAUSE_MS = 1_000
 /** Renews a pool whose connections are of no use any more although none of them was closed. */
 export function guardOf(
   database: Pick<Database, 'renew'>,
-  { clock, silenceMs, onRenew, onBack }: GuardOptions,
+  { clock, silenceMs, onLost, onBack }: GuardOptions,
 ): Guard {
   let renewals = 0
   let renewedAt = Number.NEGATIVE_INFINITY
@@ -40,7 +40,7 @@ export function guardOf(
     renewals += 1
     renewedAt = clock.elapsed()
     database.renew()
-    onRenew?.(isAway)
+    onLost?.(isAway)
     isAway = true
   }
 

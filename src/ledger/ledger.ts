@@ -112,8 +112,8 @@ export async function openLedger(options: LedgerOptions): Promise<Ledger> {
   const timings = { ...TIMINGS, ...options.timings }
   // Closed from the last to the first, also where a later one cannot be opened.
   await using opened = new AsyncDisposableStack()
-  const { onConnectionsLost: onRenew, onConnectionsBack: onBack } = options
-  const pool = openPool(databaseUrl, timings, clock, { onRenew, onBack })
+  const { onConnectionsLost: onLost, onConnectionsBack: onBack } = options
+  const pool = openPool(databaseUrl, timings, clock, { onLost, onBack })
   opened.defer(() => pool.close())
   // The upkeep is a minute away, and nobody may have been here for months.
   await pool.store.makePartitions().catch(err => log.error({ err }, 'partitions could not be made'))

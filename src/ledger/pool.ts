@@ -19,7 +19,7 @@ export function openPool(
   url: string,
   timings: LedgerTimings,
   clock: Clock,
-  watch: Pick<GuardOptions, 'onRenew' | 'onBack'> = {},
+  watch: Pick<GuardOptions, 'onLost' | 'onBack'> = {},
 ): LedgerPool {
   const database = connect(url, {
     max: CONNECTIONS,

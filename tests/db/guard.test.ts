@@ -21,7 +21,7 @@ function guarded() {
   const guard = guardOf(pool, {
     clock,
     silenceMs: 6_000,
-    onRenew: isAgain => {
+    onLost: isAgain => {
       seen.renewals += 1
       seen.said.push(isAgain ? 'again' : 'away')
     },

@@ -151,7 +151,7 @@ test('statements without an answer are given up with their connections, and what
   const [stuck, free] = [await fixture.payer(100n), await fixture.payer(100n)]
   let renewals = 0
   const own = openPool(fixture.database.url, { ...TIMINGS, statementTimeoutMs: 60_000 }, clock, {
-    onRenew: () => {
+    onLost: () => {
       renewals += 1
     },
   })
