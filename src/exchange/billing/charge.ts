@@ -28,10 +28,11 @@ export interface Reservation {
   bill: Bill
   /** The output limit that the request must get, since the balance pays for no more; undefined: none. */
   outputLimit: number | undefined
-  /** Resolves when the hold is durable. Until then no byte reaches the caller. */
+  /**
+   * Resolves when the hold is durable. Until then no byte reaches the caller. Rejects once the hold was refused after the
+   * upstream was called already; the exchange is interrupted then.
+   */
   granted: Promise<unknown>
-  /** True once the hold was refused after the upstream was called already; the exchange is interrupted then. */
-  isRefused: boolean
 }
 
 /**
@@ -66,16 +67,14 @@ export function reserve(
     isPrompt(state) &&
     credit.isAmple(caller.accountId, bill.expectedNano)
   const granted = bill.reserve()
-  if (!early) return granted.then(outputLimit => ({ bill, outputLimit, granted, isRefused: false }))
-  const reservation: Reservation = { bill, outputLimit: undefined, granted, isRefused: false }
+  if (!early) return granted.then(outputLimit => ({ bill, outputLimit, granted }))
   granted.catch(error => {
     credit.distrust(caller.accountId)
     metrics.wastedStarts.inc()
     metrics.wastedNano.inc(Number(quote.bound(0)))
-    reservation.isRefused = true
     interruption.interrupt(asGatewayError(error))
   })
-  return reservation
+  return { bill, outputLimit: undefined, granted }
 }
 
 /** How long a hold may wait before nothing is begun without one. */

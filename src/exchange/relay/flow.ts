@@ -192,8 +192,7 @@ class FlowingAttempt<P extends Prepared, F extends Pipeline> implements AnswerEv
   #end(): void {
     const { record, reservation } = this.#admitted
     takeReadings(record, this.#running.pipeline?.meter, this.#running.outlet)
-    // Without money nothing was handed to the caller, however much of the answer had arrived.
-    if (!reservation.isRefused) charge(record, this.#used(), reservation.bill)
+    charge(record, this.#used(), reservation.bill)
   }
 }
 
