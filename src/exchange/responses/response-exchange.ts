@@ -39,8 +39,8 @@ export async function runResponse(
   call: ConversationCall,
   memory?: TurnMemory,
 ): Promise<Response> {
-  const isStoreImplied = gateway.responses.storesUnasked || takesForStored(call.request.headers)
-  const state = new ResponseState(gateway, memory, isStoreImplied)
+  const isImplied = gateway.responses.storesUnasked || takesForStored(call.request.headers)
+  const state = new ResponseState(gateway, memory, isImplied && 'implied')
   const readCall = (body: RequestBody): CallFacts => {
     const facts = call.readCall(body)
     return wantsCompactionItem(outlineOf(body)) ? { ...facts, purpose: 'compaction-item' } : facts
@@ -77,17 +77,18 @@ class ResponseState implements CallState {
   readonly detached: Promise<Response>
   readonly #gateway: ResponseGateway
   readonly #memory: TurnMemory | undefined
-  readonly #isStoreImplied: boolean
+  /** What a caller keeps who says nothing of `store`. */
+  readonly #unsaid: StateFields['keeps']
   #detach: (response: Response) => void = () => {}
   /** Undefined for a request that touches no kept state. */
   #opened: OpenedTurn | undefined
   #asksForCompaction = false
   #run: BackgroundRun | undefined
 
-  constructor(gateway: ResponseGateway, memory: TurnMemory | undefined, isStoreImplied: boolean) {
+  constructor(gateway: ResponseGateway, memory: TurnMemory | undefined, unsaid: StateFields['keeps']) {
     this.#gateway = gateway
     this.#memory = memory
-    this.#isStoreImplied = isStoreImplied
+    this.#unsaid = unsaid
     this.detached = new Promise(resolve => {
       this.#detach = resolve
     })
@@ -102,7 +103,7 @@ class ResponseState implements CallState {
   }
 
   resolve(body: RequestBody, record: ExchangeRecord): RequestBody | Promise<RequestBody> {
-    const fields = readStateFields(outlineOf(body), this.#isStoreImplied)
+    const fields = readStateFields(outlineOf(body), this.#unsaid)
     this.#asksForCompaction = wantsCompactionItem(outlineOf(body))
     if (fields !== undefined) return this.#open(body, record, fields)
     const isPlain = this.#memory === undefined && !this.#asksForCompaction && isWhole(body)

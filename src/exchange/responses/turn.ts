@@ -60,10 +60,10 @@ export interface StateFields {
 
 /**
  * Whether a request touches kept state at all.
- * @param isStoreImplied whether a caller who says nothing of `store` takes the answer for stored
+ * @param unsaid what a caller keeps who says nothing of `store`
  * @throws GatewayError `invalid_request`, `unsupported_parameter`
  */
-export function readStateFields(json: JsonObject, isStoreImplied: boolean): StateFields | undefined {
+export function readStateFields(json: JsonObject, unsaid: StateFields['keeps']): StateFields | undefined {
   const previousId = textField(json, 'previous_response_id')
   const store = flagField(json, 'store')
   const background = flagField(json, 'background') === true
@@ -83,8 +83,7 @@ export function readStateFields(json: JsonObject, isStoreImplied: boolean): Stat
       "can be 'soonest' only: the discount for an answer that comes later is not given here",
     )
   }
-  const isImplied = store === undefined && isStoreImplied
-  const keeps = store === true || background || (isImplied && 'implied')
+  const keeps = background || (store ?? unsaid)
   if (previousId === undefined && !keeps) return undefined
   return { previousId, keeps, background }
 }
