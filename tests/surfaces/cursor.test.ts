@@ -125,6 +125,17 @@ describe('tools that are written as Responses has them among those of Chat Compl
     expect(messageOf(text)['tool_calls']).toMatchObject([{ type: 'function', function: { name: 'Read' } }])
   })
 
+  const read = [{ type: 'function', name: 'Read' }]
+  test.each([
+    { type: 'allowed_tools', mode: 'required', tools: read },
+    { type: 'allowed_tools', allowed_tools: { mode: 'required', tools: read } },
+  ])('may be allowed so where none of them is written so: %j', async tool_choice => {
+    const list = { type: 'function', function: { name: 'List', parameters: PARAMETERS } }
+    const { text, upstream } = await ask({ ...body('chat/tool'), tools: [list, nested], tool_choice })
+    expect(upstream).toMatchObject({ tools: [nested], tool_choice: 'required' })
+    expect(messageOf(text)['tool_calls']).toMatchObject([{ type: 'function', function: { name: 'Read' } }])
+  })
+
   test.each(UPSTREAMS)('are called over %s', async upstream => {
     const { text } = await ask(body(`${upstream}/tool`))
     expect(messageOf(text)['tool_calls']).toMatchObject([{ type: 'custom', custom: { name: 'ApplyPatch' } }])

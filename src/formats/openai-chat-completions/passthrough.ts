@@ -5,13 +5,13 @@ import type { Texts } from '@/json/outline.ts'
 import type { JsonEdit } from '@/json/splice.ts'
 import { modelTraits } from './models.ts'
 import { asksOpenaiForUsage, wantsUsage } from './reply.ts'
-import { isFlat } from './tools-decode.ts'
+import { hasFlatTools } from './tools-decode.ts'
 import { type VendorTraits, vendorTraits } from './vendors.ts'
 
 /** See PassthroughCodec. */
 export const passthrough: PassthroughCodec = {
   edits,
-  takes: body => !isFlat(body['tool_choice']) && !asArray(body['tools']).some(isFlat),
+  takes: body => !hasFlatTools(body),
   signatures,
   headers: ['openai-beta'],
   usualHeaders: Object.freeze({}),

@@ -30,6 +30,15 @@ export function decodeTools(body: JsonObject): Tool[] {
   return tools
 }
 
+/** Whether a body writes tools, the choice of one or of several as Responses has them. */
+export function hasFlatTools({ tools, tool_choice: choice }: JsonObject): boolean {
+  if (isFlat(choice) || asArray(tools).some(isFlat)) return true
+  const wire = asObject(choice)
+  if (wire?.['type'] !== 'allowed_tools') return false
+  const allowed = asObject(wire['allowed_tools'])
+  return allowed === undefined ? Array.isArray(wire['tools']) : asArray(allowed['tools']).some(isFlat)
+}
+
 /**
  * Whether a tool, or the choice of one, is written as Responses has it, its name beside its type. Cursor puts such tools
  * among the others.
