@@ -462,11 +462,20 @@ test('what says nothing is no loss', () => {
     output_config: { effort: null, task_budget: null },
     speed: 'standard',
   }
-  for (const to of FORMATS) expect([to, ...lost(MESSAGES, to, body)]).toEqual([to])
+  for (const context_management of [null, {}, { edits: [] }])
+    for (const to of FORMATS)
+      expect([to, ...lost(MESSAGES, to, { ...body, context_management })]).toEqual([to])
   const older = chatTool({ functions: [{ name: 'f' }], tools: [], max_tokens: 90, max_completion_tokens: 90 })
   for (const to of [RESPONSES, MESSAGES]) expect([to, ...lost(CHAT, to, older)]).toEqual([to])
-  const safety = { ...gemini(), safetySettings: [] }
-  for (const to of FORMATS) expect([to, ...lost(GEMINI, to, safety)]).toEqual([to])
+  const empty = {
+    ...gemini(),
+    safetySettings: [],
+    labels: {},
+    cachedContent: '',
+    toolConfig: { retrievalConfig: {} },
+    generationConfig: { imageConfig: {} },
+  }
+  for (const to of FORMATS) expect([to, ...lost(GEMINI, to, empty)]).toEqual([to])
   const noThought = { parts: [{ text: 'Be brief.', thought: false }] }
   const plain = { contents: [{ role: 'user', ...noThought }], systemInstruction: noThought }
   for (const to of FORMATS) expect([to, ...lost(GEMINI, to, plain)]).toEqual([to])
