@@ -75,6 +75,19 @@ describe.each(FORMATS)('%s', format => {
   })
 })
 
+test.each(['queued', 'in_progress'])(
+  'openai-responses: one that is %s is no answer until it tells usage',
+  status => {
+    const codec = CODECS['openai-responses']
+    const begun = { object: 'response', status, output: [] }
+    expect(() => codec.decodeResponse({ ...begun, usage: null }, CONTEXT)).toThrow(
+      expect.objectContaining({ kind: 'upstream_error', isCut: true, retry: 'next-channel' }),
+    )
+    const usage = { input_tokens: 9, output_tokens: 9 }
+    expect(codec.decodeResponse({ ...begun, usage }, CONTEXT).candidates).toMatchObject([{ parts: [] }])
+  },
+)
+
 test.each([
   ['openai-responses', { object: 'response', status: 'completed', output: null }],
   ['anthropic-messages', { type: 'message', role: 'assistant', content: null, stop_reason: 'end_turn' }],

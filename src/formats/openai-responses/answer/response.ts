@@ -1,5 +1,5 @@
 import type { DecodeContext, ReplyContext } from '@/formats/codec.ts'
-import { brokenAnswer, complaintIn } from '@/formats/faults/fault.ts'
+import { brokenAnswer, complaintIn, cutAnswer } from '@/formats/faults/fault.ts'
 import { Collector } from '@/generation/collect.ts'
 import { compose } from '@/generation/machine.ts'
 import { replay } from '@/generation/replay.ts'
@@ -15,11 +15,12 @@ import { usageOf } from './usage.ts'
 /**
  * Reads a whole response, as one that the last event of a stream told at once.
  * @throws GatewayError for one whose status is failed or cancelled: it comes with HTTP status 200 and is no answer;
- * and for a body that is no response at all.
+ * for one that is still being made, and for a body that is no response at all.
  */
 export function decodeResponse(body: JsonObject, context: DecodeContext): GenerationResponse {
   if (isFault(body)) throw responseError(body)
   if (!isResponse(body)) throw complaintIn(body) ?? brokenAnswer("The upstream's answer is not a response")
+  if (isBegun(body)) throw cutAnswer()
   const collector = new Collector()
   const collect = collector.push.bind(collector)
   const joiner = new PairJoiner()
@@ -35,6 +36,11 @@ export function reportedUsage(body: JsonObject): Usage | undefined {
 
 function isFault(body: JsonObject): boolean {
   return body['status'] === 'failed' || body['status'] === 'cancelled'
+}
+
+/** One that the vendor makes in the background, of which this is all that comes. Usage is told at the end alone. */
+function isBegun({ status, usage }: JsonObject): boolean {
+  return (status === 'queued' || status === 'in_progress') && (usage ?? null) === null
 }
 
 /** Some servers write an empty list as null. */
