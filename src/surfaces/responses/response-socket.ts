@@ -84,7 +84,7 @@ export class ResponseSocket {
       const error = new GatewayError('too_many_concurrent', 'Too many requests wait on this connection', {
         retryAfterMs: 1000,
       })
-      return this.#tell(error, undefined)
+      return this.#tell(error, laneOf(message))
     }
     this.#waiting.push(message)
     this.#running ??= this.#work()
@@ -144,9 +144,7 @@ export class ResponseSocket {
     this.#frame = new AbortController()
     let lane: string | undefined
     try {
-      const bytes = Buffer.from(frame)
-      refuseManyParts(bytes)
-      const json = parseObject(frame)
+      const { bytes, json } = readFrame(frame)
       lane = asString(json?.['stream_id'])
       if (json === undefined) throw new GatewayError('invalid_json', 'The frame is not a JSON object')
       assertCreate(json)
@@ -244,6 +242,22 @@ function requestHeaders(handshake: Headers): Headers {
   const headers = new Headers()
   for (const [name, value] of handshake) if (!HANDSHAKE.test(name)) headers.set(name, value)
   return headers
+}
+
+/** @throws GatewayError for a frame that is not worth reading */
+function readFrame(frame: string): { bytes: Buffer; json: JsonObject | undefined } {
+  const bytes = Buffer.from(frame)
+  refuseManyParts(bytes)
+  return { bytes, json: parseObject(frame) }
+}
+
+/** By what the caller knows the answer to a frame that will not be served, if it says so. */
+function laneOf(frame: string): string | undefined {
+  try {
+    return asString(readFrame(frame).json?.['stream_id'])
+  } catch {
+    return undefined
+  }
 }
 
 function assertCreate(json: JsonObject): void {

@@ -259,9 +259,15 @@ describe('errors are frames, and the connection goes on', () => {
     await until(() => textOf(connection.frames) === 'first')
     upstream.answer = simulated
     const waiting = Array.from({ length: 16 }, (_, index) => `(${index})`)
-    for (const input of [...waiting, 'too many']) connection.send(create({ model: 'chat/echo', input }))
+    for (const input of waiting) connection.send(create({ model: 'chat/echo', input }))
+    connection.send(create({ model: 'chat/echo', input: 'too many', stream_id: 'a' }))
     const [refused] = (await connection.answer()).slice(-1)
-    expect(refused).toMatchObject({ type: 'error', status: 429, code: 'too_many_concurrent' })
+    expect(refused).toMatchObject({
+      type: 'error',
+      status: 429,
+      code: 'too_many_concurrent',
+      stream_id: 'a',
+    })
     expect(asObject(refused?.['headers'])?.['retry-after']).toBe('1')
     fed.write('data: {"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}\n\ndata: [DONE]\n\n')
     fed.close()
