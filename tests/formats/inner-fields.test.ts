@@ -4,7 +4,7 @@ import { nameLosses } from '@/formats/lowering/caller-words.ts'
 import { lowerRequest } from '@/formats/lowering/lowering.ts'
 import { CODECS } from '@/formats/registry.ts'
 import { FORMATS, type Format } from '@/generation/format.ts'
-import type { JsonObject, JsonValue } from '@/json/json.ts'
+import { asObject, type JsonObject, type JsonValue } from '@/json/json.ts'
 
 const [CHAT, RESPONSES, MESSAGES, GEMINI] = FORMATS
 
@@ -453,6 +453,28 @@ test.each<[string, JsonObject]>([
   for (const to of FORMATS)
     if (to !== MESSAGES) expect([to, ...lost(MESSAGES, to, body)]).toEqual([to, 'cache_control'])
 })
+
+test.each<JsonObject>([{ type: 'enabled', budget_tokens: 2000 }, { type: 'adaptive' }, { type: 'disabled' }])(
+  'what becomes of thoughts of another conversation goes with the wish for thought: %j',
+  thinking => {
+    const block_binding = { prefix_mismatch_behavior: 'drop_block' }
+    const body = { ...said({ type: 'text', text: 'a' }), max_tokens: 9000 }
+    const asked = { ...body, thinking: { ...thinking, block_binding } }
+    const isOn = thinking['type'] !== 'disabled'
+    for (const to of FORMATS) {
+      const isKept = to === MESSAGES && isOn
+      expect([to, ...lost(MESSAGES, to, asked)]).toEqual(isKept ? [to] : [to, 'thinking.block_binding'])
+    }
+    const request = CODECS[MESSAGES].decodeRequest(asked, { model: 'm', stream: false })
+    const sent = lowerRequest(request, CODECS[MESSAGES], TARGETS[MESSAGES], USUAL_HABITS).body
+    expect(asObject(sent['thinking'])?.['block_binding']).toEqual(isOn ? block_binding : undefined)
+    expect(sent).not.toHaveProperty(['thinking.block_binding'])
+    for (const silent of [null, {}, { prefix_mismatch_behavior: null }])
+      expect(lost(MESSAGES, MESSAGES, { ...body, thinking: { ...thinking, block_binding: silent } })).toEqual(
+        [],
+      )
+  },
+)
 
 test('what says nothing is no loss', () => {
   const body = {

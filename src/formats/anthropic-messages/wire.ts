@@ -12,6 +12,9 @@ export const FORMAT = 'anthropic-messages' as const
 /** The API wants a version, which some callers forget: the one that still takes sampling parameters. */
 export const VERSION = Object.freeze({ 'anthropic-version': '2023-06-01' })
 
+/** What becomes of thoughts that come back to another conversation than theirs (beta). */
+export const BLOCK_BINDING = 'thinking.block_binding' as const
+
 /** What a tool's arguments may be called; nobody looks at names deeper inside. */
 export const ARGUMENT_NAME = /^[a-zA-Z0-9_.-]{1,64}$/
 

@@ -1,7 +1,7 @@
 import { TypeCompiler } from '@sinclair/typebox/compiler'
 import { Type } from '@sinclair/typebox/type'
 import { GatewayError } from '@/errors/gateway-error.ts'
-import { FORMAT } from '@/formats/anthropic-messages/wire.ts'
+import { BLOCK_BINDING, FORMAT } from '@/formats/anthropic-messages/wire.ts'
 import type { ModelCall } from '@/formats/codec.ts'
 import { schemaOutput } from '@/formats/schemas/output-format.ts'
 import { assertShape, open } from '@/formats/shape.ts'
@@ -160,6 +160,8 @@ function decodeExtensions(body: JsonObject): GenerationRequest['extensions'] {
     const { effort: _effort, format: _format, ...rest } = withoutNulls(config)
     if (Object.keys(rest).length > 0) own['output_config'] = rest
   }
+  const binding = withoutNulls(asObject(asObject(body['thinking'])?.['block_binding']) ?? {})
+  if (Object.keys(binding).length > 0) own[BLOCK_BINDING] = binding
   return Object.keys(own).length === 0 ? {} : { [FORMAT]: own }
 }
 

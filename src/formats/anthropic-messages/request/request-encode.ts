@@ -1,5 +1,5 @@
 import { modelTraits } from '@/formats/anthropic-messages/models.ts'
-import { FORMAT, VERSION } from '@/formats/anthropic-messages/wire.ts'
+import { BLOCK_BINDING, FORMAT, VERSION } from '@/formats/anthropic-messages/wire.ts'
 import type { EncodedRequest, Target } from '@/formats/codec.ts'
 import { fitKey } from '@/formats/fitted-values.ts'
 import { refuseSeveral, unsayable } from '@/formats/invalid.ts'
@@ -48,7 +48,7 @@ export function encodeRequest(request: GenerationRequest, target: Target): Encod
     ...encodeSystem([...request.instructions, ...head, ...spoken]),
     messages: encodeMessages(turns, context),
     ...toolFields(offered.tools, offered.choice, output.tool),
-    ...present({ thinking: thinking.thinking }),
+    ...present({ thinking: bound(thinking.thinking, ownExtensions(request)[BLOCK_BINDING], losses) }),
     ...outputConfig(thinking.effort, output.format, ownExtensions(request)['output_config']),
     ...encodeSampling(request, thinking.on, model, losses),
     ...(stop.length > 0 && { stop_sequences: stop }),
@@ -104,6 +104,19 @@ function toolFields(
   return present({ tools: [...tools], tool_choice: choice })
 }
 
+/** Thinking with what becomes of earlier thoughts that stand in another conversation than theirs. */
+function bound(
+  thinking: JsonObject | undefined,
+  binding: JsonValue | undefined,
+  losses: Losses,
+): JsonObject | undefined {
+  if (binding === undefined) return thinking
+  if (thinking?.['type'] === 'enabled' || thinking?.['type'] === 'adaptive')
+    return { ...thinking, block_binding: binding }
+  losses.add('extension', BLOCK_BINDING)
+  return thinking
+}
+
 function outputConfig(
   effort: string | undefined,
   format: JsonObject | undefined,
@@ -136,7 +149,7 @@ function ownExtensions(request: GenerationRequest): JsonObject {
 }
 
 function extensionFields(own: JsonObject): JsonObject {
-  const { output_config: _merged, ...fields } = own
+  const { output_config: _merged, [BLOCK_BINDING]: _bound, ...fields } = own
   return fields
 }
 

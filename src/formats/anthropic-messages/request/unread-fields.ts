@@ -160,7 +160,12 @@ const INSIDE: ReadFields = {
   messages: list(readOfMessage),
   tools: list(readOfTool),
   tool_choice: { type: true, name: true, disable_parallel_tool_use: 'boolean' },
-  thinking: { type: true, budget_tokens: 'number', display: oneOf('summarized', 'omitted') },
+  thinking: {
+    type: true,
+    budget_tokens: 'number',
+    display: oneOf('summarized', 'omitted'),
+    block_binding: 'object',
+  },
   metadata: { user_id: 'string' },
   output_format: readOfFormat,
 }
