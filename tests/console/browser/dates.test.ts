@@ -83,4 +83,35 @@ describe.skipIf(!HAS_BROWSER)('usage and requests between two dates', () => {
     },
     BROWSER_TIMEOUT_MS,
   )
+
+  test(
+    'asks for nothing while the days are none, and for what is between them once they are days',
+    async () => {
+      const owner = await site.signUp('owner@example.com', 'owner')
+      const { context, page, faults } = await openVisitor(browser, site.url)
+      const [name = '', value = ''] = (owner.cookie ?? '').split('=')
+      await context.addCookies([{ name, value, url: site.url }])
+      const asked: string[] = []
+      page.on('request', request => asked.push(new URL(request.url()).pathname))
+      const [none, days] = ['first=2026-10-10&last=2026-10-09', '2026-10-10']
+      for (const [path, question] of [
+        ['/?range=days&from=2026-10-10&to=2026-10-09', '/api/usage'],
+        [`/requests?since=days&${none}`, '/api/requests'],
+        [`/billing?since=days&${none}`, '/api/billing/entries'],
+        [`/admin/log?since=days&${none}`, '/api/admin/log'],
+      ] as const) {
+        asked.length = 0
+        await page.goto(path)
+        await page.getByText('none after the last').waitFor()
+        await page.waitForLoadState('networkidle')
+        expect({ path, asked: asked.filter(one => one === question) }).toEqual({ path, asked: [] })
+        const answered = page.waitForResponse(response => new URL(response.url()).pathname === question)
+        await page.getByLabel('Last day').fill(days)
+        expect(new URL((await answered).url()).searchParams.get('from')).toStartWith('2026-10-')
+        expect({ path, asked: asked.filter(one => one === question) }).toEqual({ path, asked: [question] })
+      }
+      expect(faults).toEqual([])
+    },
+    BROWSER_TIMEOUT_MS,
+  )
 })

@@ -136,6 +136,10 @@ describe('the requests of a series of a chart', () => {
   })
 })
 
+test('days that are none are no time, not all of it', () => {
+  expect(timeOf({ since: 'days', first: '2026-11-20', last: '2026-11-19' }, 0)).toBeUndefined()
+})
+
 test.each([
   ['hour', { from: '2026-11-20T11:00:00.000Z' }],
   ['month', { from: '2026-10-21T12:00:00.000Z' }],

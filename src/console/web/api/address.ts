@@ -3,19 +3,21 @@ import { useLocation } from 'preact-iso'
 
 type Changes<Names extends string> = (changes: Partial<Record<Names, string>>) => void
 
-/**
- * A few words of a page's state in its address, so that a reload, a link and the back button keep them. What equals
- * its default is left out. The first function changes them in place; the second one takes a step, from which the back
- * button leads back: for what opens over the page. The third one says where that step leads, for a link.
- */
+/** A few words of a page's state in its address. */
+interface AddressState<Names extends string> {
+  state: Record<Names, string>
+  /** Changes them in place. */
+  change: Changes<Names>
+  /** Takes a step, from which the back button leads back: for what opens over the page. */
+  open: Changes<Names>
+  /** Where that step leads, for a link. */
+  addressWith(changes: Partial<Record<Names, string>>): string
+}
+
+/** So that a reload, a link and the back button keep them. What equals its default is left out. */
 export function useAddressState<Names extends string>(
   defaults: Readonly<Record<Names, string>>,
-): [
-  state: Record<Names, string>,
-  change: Changes<Names>,
-  open: Changes<Names>,
-  addressWith: (changes: Partial<Record<Names, string>>) => string,
-] {
+): AddressState<Names> {
   const { query, path, route } = useLocation()
   const names = namesOf(defaults)
   const state: Record<Names, string> = { ...defaults }
@@ -42,7 +44,7 @@ export function useAddressState<Names extends string>(
     changes => route(addressWith(changes), false),
     [route, addressWith],
   )
-  return [state, change, open, addressWith]
+  return { state, change, open, addressWith }
 }
 
 function namesOf<Names extends string>(defaults: Readonly<Record<Names, string>>): Names[] {

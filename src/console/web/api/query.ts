@@ -11,9 +11,21 @@ export interface Query<Data> {
   reload(): void
 }
 
-/** Asks when the page appears and whenever `key` changes; an answer to an older question is thrown away. */
-export function useQuery<Data>(key: string, ask: (signal: AbortSignal) => Promise<Data>): Query<Data> {
-  const [state, setState] = useState<{ key: string; data?: Data | undefined; failure?: ApiFailure }>({ key })
+interface Answered<Data> {
+  key: string | undefined
+  data?: Data | undefined
+  failure?: ApiFailure
+}
+
+/**
+ * Asks when the page appears and whenever `key` changes; an answer to an older question is thrown away. Without a key
+ * nothing is asked: what was typed is no question yet.
+ */
+export function useQuery<Data>(
+  key: string | undefined,
+  ask: (signal: AbortSignal) => Promise<Data>,
+): Query<Data> {
+  const [state, setState] = useState<Answered<Data>>({ key })
   const [round, setRound] = useState(0)
   const [busy, setBusy] = useState(true)
   const latest = useRef(ask)
@@ -21,13 +33,14 @@ export function useQuery<Data>(key: string, ask: (signal: AbortSignal) => Promis
   // `round` asks the same question again.
   useEffect(() => {
     const abort = new AbortController()
-    setBusy(true)
+    setBusy(key !== undefined)
+    if (key === undefined) return
     void latest
       .current(abort.signal)
       .then(data => () => ({ key, data }))
       .catch((error: unknown) => {
         const failure = asFailure(error)
-        return (last: { key: string; data?: Data | undefined }) =>
+        return (last: Answered<Data>) =>
           last.key === key ? { key, data: last.data, failure } : { key, failure }
       })
       .then(change => {
@@ -90,7 +103,7 @@ export interface CursorList<Item> {
 
 /** Asks for the first page as `useQuery` does, and for each further one when somebody wants it. */
 export function useCursorList<Item>(
-  key: string,
+  key: string | undefined,
   idOf: (item: Item) => string | number,
   ask: (cursor: string | undefined, signal: AbortSignal) => Promise<Page<Item>>,
 ): CursorList<Item> {

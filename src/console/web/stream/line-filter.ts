@@ -29,12 +29,12 @@ export const SPANS: Readonly<Record<string, { name: string; hours: number }>> = 
   month: { name: '30 days', hours: 30 * 24 },
 }
 
-/** From when on, and until when; what is missing is no condition. `now` in ms. */
+/** From when on, and until when; what is missing is no condition. Undefined: the days are none. `now` in ms. */
 export function timeOf(
   { since, first, last }: Pick<LineFilter, 'since' | 'first' | 'last'>,
   now: number,
-): { from?: string; to?: string } {
-  if (since === DAYS) return readDays(first, last) ?? {}
+): { from?: string; to?: string } | undefined {
+  if (since === DAYS) return readDays(first, last)
   const span = Object.hasOwn(SPANS, since) ? SPANS[since] : undefined
   return span === undefined ? {} : { from: new Date(now - span.hours * 3_600_000).toISOString() }
 }
@@ -58,7 +58,7 @@ function matchesEnd(end: string, wanted: string): boolean {
 }
 
 /** A request that ends now is within each span, and not within days that are over. */
-function isWithin(iso: string, { from, to }: { from?: string; to?: string }): boolean {
+function isWithin(iso: string, { from, to }: { from?: string; to?: string } = {}): boolean {
   return (from === undefined || from <= iso) && (to === undefined || iso < to)
 }
 

@@ -3,14 +3,13 @@ import { useAddressState, useSettled } from '../../api/address.ts'
 import { call } from '../../api/client.ts'
 import { fieldsOf } from '../../api/form-state.ts'
 import { useCursorList } from '../../api/query.ts'
-import { readDays } from '../../format/time.ts'
 import { TextField } from '../../parts/field.tsx'
 import { ListTable } from '../../parts/list-table.tsx'
 import { Empty } from '../../parts/notice.tsx'
 import { Page } from '../../parts/page.tsx'
 import type { Column } from '../../parts/table.tsx'
 import { When } from '../../parts/when.tsx'
-import { DAYS, timeOf } from '../../stream/line-filter.ts'
+import { timeOf } from '../../stream/line-filter.ts'
 import { TimeFields } from '../requests/day-fields.tsx'
 
 const NO_FILTER = { action: '', target: '', by: '', since: '', first: '', last: '' }
@@ -18,15 +17,14 @@ const idOf = (act: Act) => act.id
 
 /** What administrators did, each act with before and after. */
 export function LogPage() {
-  const [state, change] = useAddressState(NO_FILTER)
+  const { state, change } = useAddressState(NO_FILTER)
   const field = fieldsOf(state, change)
   const { action, target, by, ...time } = useSettled(state)
   const part = { action: action.trim(), target: target.trim(), by: by.trim() }
-  const acts = useCursorList(JSON.stringify([part, time]), idOf, (cursor, signal) =>
+  const key = timeOf(time, 0) && JSON.stringify([part, time])
+  const acts = useCursorList(key, idOf, (cursor, signal) =>
     call('GET /api/admin/log', { query: { ...part, ...timeOf(time, Date.now()), cursor } }, signal),
   )
-  // Days that are none are no condition: what is shown of them would be everything.
-  const isUnread = state.since === DAYS && readDays(state.first, state.last) === undefined
   return (
     <Page
       title="Audit log"
@@ -56,7 +54,7 @@ export function LogPage() {
         />
         <TimeFields {...state} change={change} />
       </search>
-      {isUnread ? null : (
+      {timeOf(state, 0) === undefined ? null : (
         <ListTable
           label="Administrative acts"
           list={acts}

@@ -18,7 +18,7 @@ const NOTHING = { checkout: '' }
 /** Balance, entries and statements, and the ways to add credit. */
 export function BillingPage() {
   const { deployment } = useSession()
-  const [address] = useAddressState(NOTHING)
+  const { state: address } = useAddressState(NOTHING)
   const [changes, setChanges] = useState(0)
   const overview = useQuery('overview', signal => call('GET /api/overview', { query: {} }, signal))
   const statements = useQuery('statements', signal => call('GET /api/billing/statements', {}, signal))

@@ -4,11 +4,10 @@ import type { Entry } from '../../../api/contract/billing.ts'
 import { useAddressState, useSettled } from '../../api/address.ts'
 import type { Page } from '../../api/page.ts'
 import { useCursorList } from '../../api/query.ts'
-import { readDays } from '../../format/time.ts'
 import { type Option, Segments } from '../../parts/field.tsx'
 import { ListTable } from '../../parts/list-table.tsx'
 import { Empty } from '../../parts/notice.tsx'
-import { DAYS, timeOf } from '../../stream/line-filter.ts'
+import { timeOf } from '../../stream/line-filter.ts'
 import { TimeFields } from '../requests/day-fields.tsx'
 import { ReceiptDrawer } from '../requests/receipt.tsx'
 import { entryColumns } from './entry-columns.tsx'
@@ -38,15 +37,14 @@ interface EntryListProps {
 
 /** What moved in an account, by kind and time, each with the receipt of its request over it. */
 export function EntryList({ about, ask, isForAll = false, empty }: EntryListProps) {
-  const [state, change, , addressWith] = useAddressState(PRESETS)
+  const { state, change, addressWith } = useAddressState(PRESETS)
   const { receipt, entries, ...time } = state
   const show = SHOW.find(({ value }) => value === entries)?.value ?? 'all'
   const filter = useSettled({ show, ...time })
-  const list = useCursorList(`${about} ${JSON.stringify(filter)}`, idOf, (cursor, signal) =>
+  const key = timeOf(filter, 0) && `${about} ${JSON.stringify(filter)}`
+  const list = useCursorList(key, idOf, (cursor, signal) =>
     ask({ show: filter.show, ...timeOf(filter, Date.now()), cursor }, signal),
   )
-  // Days that are none are no condition: what is shown of them would be everything.
-  const isUnread = time.since === DAYS && readDays(time.first, time.last) === undefined
   return (
     <section class="stack" aria-labelledby="entries-title">
       <div class="card-head">
@@ -56,7 +54,7 @@ export function EntryList({ about, ask, isForAll = false, empty }: EntryListProp
       <search class="filters" aria-label="Filter entries">
         <TimeFields {...time} change={change} />
       </search>
-      {isUnread ? null : (
+      {timeOf(time, 0) === undefined ? null : (
         <ListTable
           label="Entries"
           list={list}

@@ -19,7 +19,7 @@ const idOf = (key: Key) => key.id
 
 /** A holder's keys. */
 export function KeysPage() {
-  const [address, change, open] = useAddressState(PRESETS)
+  const { state: address, change, open } = useAddressState(PRESETS)
   const [revoking, setRevoking] = useState<Key>()
   const toast = useToast()
   const filter = useSettled(keyQuery(address))

@@ -5,13 +5,12 @@ import { useAddressState, useSettled } from '../../api/address.ts'
 import { addressOf, call } from '../../api/client.ts'
 import { MOST_LIVE, useCursorList } from '../../api/query.ts'
 import { readCount } from '../../format/number.ts'
-import { readDays } from '../../format/time.ts'
 import { Button } from '../../parts/button.tsx'
 import { CheckField } from '../../parts/field.tsx'
 import { Badge, Empty } from '../../parts/notice.tsx'
 import { Answer } from '../../parts/page.tsx'
 import { MoreButton, Table } from '../../parts/table.tsx'
-import { DAYS, type LineFilter, matchesFilter, timeOf } from '../../stream/line-filter.ts'
+import { type LineFilter, matchesFilter, timeOf } from '../../stream/line-filter.ts'
 import { useLiveTail } from '../../stream/live-tail.ts'
 import { ENDS } from './end-state.tsx'
 import { ReceiptDrawer } from './receipt.tsx'
@@ -44,11 +43,11 @@ export function RequestLog({
   empty: ComponentChildren
 }) {
   const at = isForAll ? '/api/admin' : '/api'
-  const [state, change, open] = useAddressState(NO_FILTER)
+  const { state, change, open } = useAddressState(NO_FILTER)
   const { receipt, ...now } = state
   const filter = useSettled(now.id.length > 0 && now.id.length < 4 ? { ...now, id: '' } : now)
   const key = JSON.stringify(filter)
-  const list = useCursorList(key, idOf, (cursor, signal) =>
+  const list = useCursorList(timeOf(filter, 0) && key, idOf, (cursor, signal) =>
     call(`GET ${at}/requests`, { query: { ...queryOf(filter, isForAll), cursor } }, signal),
   )
   const [isLive, setLive] = useState(false)
@@ -65,8 +64,7 @@ export function RequestLog({
     // What was let go of is there again, page by page.
     if (!isOn && list.data?.length === MOST_LIVE) reload()
   }
-  // Days that are none are no condition: what is shown of them would be everything.
-  const isUnread = now.since === DAYS && readDays(now.first, now.last) === undefined
+  const isUnread = timeOf(now, 0) === undefined
   const isFiltered = Object.values(now).some(value => value !== '')
   const clear = () => {
     change({ ...NO_FILTER, receipt })

@@ -61,16 +61,15 @@ interface UsageCardProps {
 
 /** Spend, tokens and requests over time, by model, key and so on. */
 export function UsageCard({ at, accountId, groups, empty }: UsageCardProps) {
-  const [state, change] = useAddressState(PRESETS)
+  const { state, change } = useAddressState(PRESETS)
   const range = chosen(RANGES, state.range) ?? 'week'
   const measure = chosen(MEASURES, state.show) ?? 'spend'
   const by = groups.find(name => name === state.by) ?? groups[0]
   const days = range === 'days' ? readDays(state.from, state.to) : undefined
   const isUnread = range === 'days' && days === undefined
   const asked = { zone: ZONE, ...(days ?? { from: startOf(range) }), by, account_id: accountId }
-  const query = useQuery(`${range} ${days?.from} ${days?.to} ${by}`, signal =>
-    call(`GET ${at}/usage`, { query: asked }, signal),
-  )
+  const key = isUnread ? undefined : `${range} ${days?.from} ${days?.to} ${by}`
+  const query = useQuery(key, signal => call(`GET ${at}/usage`, { query: asked }, signal))
   return (
     <section class="card" aria-labelledby="usage-title">
       <div class="card-head">

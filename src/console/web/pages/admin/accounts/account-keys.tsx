@@ -27,7 +27,7 @@ interface AccountKeysProps {
 /** The keys of an account, which an administrator may limit and revoke. */
 export function AccountKeys({ id, changes, mayAdminister }: AccountKeysProps) {
   const [revoking, setRevoking] = useState<Key>()
-  const [address, change] = useAddressState(PRESETS)
+  const { state: address, change } = useAddressState(PRESETS)
   const asked = { search: address.keys, status: address.key_status }
   const filter = useSettled(keyQuery(asked))
   const keys = useCursorList(`keys ${id} ${changes} ${JSON.stringify(filter)}`, keyId, (cursor, signal) =>

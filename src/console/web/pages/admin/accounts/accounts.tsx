@@ -36,7 +36,7 @@ const idOf = (account: Account) => account.id
 
 /** The list of accounts, and the form for a new one. */
 export function AccountsPage() {
-  const [state, change, open] = useAddressState(NO_FILTER)
+  const { state, change, open } = useAddressState(NO_FILTER)
   const field = fieldsOf(state, change)
   const mayAdminister = useMayAdminister()
   const search = useSettled(state.search.trim())

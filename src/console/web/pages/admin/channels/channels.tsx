@@ -33,7 +33,7 @@ interface OpenDialog {
 /** The channels and how they do. */
 export function ChannelsPage() {
   const mayAdminister = useMayAdminister()
-  const [address, change, go] = useAddressState(PRESETS)
+  const { state: address, change, open: go } = useAddressState(PRESETS)
   const channels = useQuery('channels', signal => call('GET /api/admin/channels', {}, signal))
   const [asked, open] = useOpened<OpenDialog>(channels.busy)
   const channel = channels.data?.items.find(({ name }) => name === asked?.channel.name)

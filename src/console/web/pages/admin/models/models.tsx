@@ -21,7 +21,7 @@ const NOTHING_OPEN = { import: '', vendor: '', channel: '', new: '' }
 /** The models and their prices, by hand or from the catalogue. */
 export function AdminModelsPage() {
   const mayAdminister = useMayAdminister()
-  const [address, change, open] = useAddressState(CLOSED)
+  const { state: address, change, open } = useAddressState(CLOSED)
   const models = useQuery('models', signal => call('GET /api/admin/models', {}, signal))
   const [added, setAdded] = useState<readonly string[]>()
   const toast = useToast()

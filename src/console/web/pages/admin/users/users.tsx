@@ -37,7 +37,7 @@ const idOf = (user: ConsoleUser) => user.id
 export function UsersPage() {
   const me = useUser()
   const mayAdminister = useMayAdminister()
-  const [state, change] = useAddressState(NO_FILTER)
+  const { state, change } = useAddressState(NO_FILTER)
   const search = useSettled(state.search.trim())
   const role = FILTERS.find(({ value }) => value === state.role)?.value ?? ''
   const status = STATUSES.find(({ value }) => value === state.status)?.value ?? ''
