@@ -85,6 +85,37 @@ describe.skipIf(!HAS_BROWSER)('usage and requests between two dates', () => {
   )
 
   test(
+    'shows how many did not complete, and leads to those alone',
+    async () => {
+      const holder = await site.signUp('grace@example.com')
+      const { key } = await site.call(holder, 'POST /api/keys', { body: { name: 'k' } })
+      for (const [index, end] of ['complete', 'upstream_error', 'complete'].entries()) {
+        const at = `2026-10-10T10:00:0${index}Z`
+        const id = `${firstIdAt(new Date(at)).slice(0, 13)}-7000-8000-000000000002`
+        await gateway.database
+          .sql`insert into exchange (id, account_id, key_id, model, surface, streamed, usage_source,
+            status, end_state, started_at, total_ms, attempts)
+          values (${id}, ${holder.accountId}, ${key.id}, 'm', 'chat', true, 'reported', 200, ${end},
+            ${at}::text::timestamptz, 1, 1)`
+      }
+      const { context, page, faults } = await openVisitor(browser, site.url)
+      const [name = '', value = ''] = (holder.cookie ?? '').split('=')
+      await context.addCookies([{ name, value, url: site.url }])
+      await page.goto('/?range=days&from=2026-10-10&to=2026-10-10&show=requests')
+      const series = page.getByRole('list', { name: 'Series' }).getByRole('listitem')
+      await series.getByText('3', { exact: true }).waitFor()
+      await page.getByText('Not complete', { exact: true }).click()
+      await series.getByText('1', { exact: true }).waitFor()
+      await series.getByRole('link', { name: 'm' }).click()
+      await page.waitForURL(({ pathname }) => pathname === '/requests')
+      await page.getByRole('cell', { name: 'Upstream error' }).waitFor()
+      expect(await page.getByRole('row').count()).toBe(2)
+      expect(faults).toEqual([])
+    },
+    BROWSER_TIMEOUT_MS,
+  )
+
+  test(
     'asks for nothing while the days are none, and for what is between them once they are days',
     async () => {
       const owner = await site.signUp('owner@example.com', 'owner')

@@ -127,6 +127,13 @@ describe('the requests of a series of a chart', () => {
     expect(logAddress({ at, accountId, by, state }, id, time)).toBe(address)
   })
 
+  test('that did not complete are those alone', () => {
+    const chart = { at: '/api', accountId: undefined, by: 'key', state } as const
+    expect(logAddress(chart, '7', { ...time, end: 'incomplete' })).toBe(
+      `/requests?key=7&${days}&end=incomplete`,
+    )
+  })
+
   test.each([
     ['model', ''],
     ['key', '*'],

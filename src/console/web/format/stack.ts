@@ -1,3 +1,6 @@
+/** How many series have a colour of their own. */
+export const SERIES_COLOURS = 8
+
 /** Each series on top of those before it: the last one is the total. */
 export function stacked(series: readonly (readonly number[])[]): number[][] {
   const sums: number[][] = []

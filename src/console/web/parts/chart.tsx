@@ -1,7 +1,7 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import uPlot from 'uplot'
 import { COUNT_STEPS } from '../format/number.ts'
-import { stacked } from '../format/stack.ts'
+import { SERIES_COLOURS, stacked } from '../format/stack.ts'
 import { THEME_EVENT } from './theme-button.tsx'
 
 interface ChartSeries {
@@ -82,9 +82,6 @@ export function StackedBars(props: ChartProps) {
     </div>
   )
 }
-
-/** How many series have a colour of their own. */
-export const SERIES_COLOURS = 8
 
 /** The colour of a series, beside its name. */
 export function Swatch({ index }: { index: number }) {

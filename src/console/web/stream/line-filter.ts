@@ -17,7 +17,7 @@ export interface LineFilter {
 }
 
 /** Every end but the good one, as the API names it. */
-const INCOMPLETE = 'incomplete'
+export const INCOMPLETE = 'incomplete'
 /** Chosen days in the place of a span. */
 export const DAYS = 'days'
 

@@ -26,11 +26,11 @@ const SEARCHED_BY: Readonly<Record<string, keyof LineFilter>> = {
 export function logAddress(
   { at, accountId, by, state }: Chart,
   id: string,
-  time: LogTime,
+  these: LogTime & Partial<Pick<LineFilter, 'end'>>,
 ): string | undefined {
   const name = SEARCHED_BY[by]
   if (name === undefined || id === '' || id === '*') return undefined
-  const asked = { [name]: id, ...time }
+  const asked = { [name]: id, ...these }
   if (at === '/api') return addressOf('/requests', asked)
   const whose = accountId === undefined ? state : { account: String(accountId) }
   return addressOf('/admin/traffic', { ...whose, ...asked })

@@ -7,7 +7,7 @@ import { daysBefore, readDays, typedDay, ZONE } from '../../format/time.ts'
 import { type Option, Segments } from '../../parts/field.tsx'
 import { Empty } from '../../parts/notice.tsx'
 import { Answer } from '../../parts/page.tsx'
-import { DAYS as LOG_DAYS } from '../../stream/line-filter.ts'
+import { INCOMPLETE, DAYS as LOG_DAYS } from '../../stream/line-filter.ts'
 import { DayFields, lastWeek } from './day-fields.tsx'
 import { type LogTime, logAddress } from './log-address.ts'
 import { UsageChart } from './usage-chart.tsx'
@@ -24,10 +24,9 @@ const RANGES: readonly Option<Range>[] = [
   { value: 'quarter', label: '90 days' },
   { value: 'days', label: 'Dates' },
 ]
-const MEASURES: readonly Option<Measure>[] = (['spend', 'tokens', 'requests'] as const).map(value => ({
-  value,
-  label: MEASURE_NAMES[value],
-}))
+const MEASURES: readonly Option<Measure>[] = (['spend', 'tokens', 'requests', 'failed'] as const).map(
+  value => ({ value, label: MEASURE_NAMES[value] }),
+)
 
 /** In the address; what is grouped by first depends on the page. */
 const PRESETS = { range: 'week', from: '', to: '', show: 'spend', by: '' }
@@ -59,7 +58,7 @@ interface UsageCardProps {
   empty: ComponentChildren
 }
 
-/** Spend, tokens and requests over time, by model, key and so on. */
+/** Spend, tokens, requests and those that did not complete over time, by model, key and so on. */
 export function UsageCard({ at, accountId, groups, empty }: UsageCardProps) {
   const { state, change } = useAddressState(PRESETS)
   const range = chosen(RANGES, state.range) ?? 'week'
@@ -115,7 +114,12 @@ export function UsageCard({ at, accountId, groups, empty }: UsageCardProps) {
               <UsageChart
                 usage={usage}
                 measure={measure}
-                logOf={id => logAddress({ at, accountId, by, state }, id, timeOf(range, state))}
+                logOf={id =>
+                  logAddress({ at, accountId, by, state }, id, {
+                    ...timeOf(range, state),
+                    end: measure === 'failed' ? INCOMPLETE : '',
+                  })
+                }
               />
             )
           }

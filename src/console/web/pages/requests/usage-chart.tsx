@@ -19,7 +19,7 @@ interface UsageChartProps {
 /** Usage as a picture, and the same as figures. */
 export function UsageChart({ usage, measure, logOf }: UsageChartProps) {
   const currency = useCurrency()
-  const shown = useMemo(() => fewest(usage.series), [usage])
+  const shown = useMemo(() => fewest(usage.series, measure), [usage, measure])
   const times = useMemo(() => usage.buckets.map(iso => Date.parse(iso) / 1000), [usage])
   const series = useMemo(
     () => shown.map(one => ({ name: one.name, values: drawnValues(one, measure) })),

@@ -1,25 +1,31 @@
 import type { Usage } from '../../../api/contract/usage.ts'
 import { addMoney, drawnMoney, shortMoney } from '../../format/money.ts'
 import { compactNumber } from '../../format/number.ts'
-import { SERIES_COLOURS } from '../../parts/chart.tsx'
+import { SERIES_COLOURS } from '../../format/stack.ts'
 
 /** One line of a chart. */
-export type Series = Omit<Usage['series'][number], 'cached_tokens' | 'failed'>
+export type Series = Omit<Usage['series'][number], 'cached_tokens'>
 /** What a chart shows of usage. */
-export type Measure = 'spend' | 'tokens' | 'requests'
+export type Measure = 'spend' | 'tokens' | 'requests' | 'failed'
 
 /** What people call what is drawn. */
 export const MEASURE_NAMES: Record<Measure, string> = {
   spend: 'Spend',
   tokens: 'Tokens',
   requests: 'Requests',
+  failed: 'Not complete',
 }
 
-/** As many series as there are colours; the smallest are one. */
-export function fewest(series: readonly Series[]): Series[] {
+/** As many series as there are colours; those that have least of what is shown are one. */
+export function fewest(series: readonly Series[], measure: Measure): Series[] {
   if (series.length <= SERIES_COLOURS) return series.map(named)
-  const shown = series.slice(0, SERIES_COLOURS - 1).map(named)
-  const rest = series.slice(SERIES_COLOURS - 1)
+  const isRest = ({ id }: Series) => Number(id === '*')
+  // They come in the order of their spend, and what spends least may fail most.
+  const sorted = series.toSorted(
+    (one, other) => isRest(one) - isRest(other) || drawnSum(other, measure) - drawnSum(one, measure),
+  )
+  const shown = sorted.slice(0, SERIES_COLOURS - 1).map(named)
+  const rest = sorted.slice(SERIES_COLOURS - 1)
   const sum = (pick: (one: Series) => number[]) =>
     (rest[0] === undefined ? [] : pick(rest[0])).map((_, index) =>
       rest.reduce((total, one) => total + (pick(one)[index] ?? 0), 0),
@@ -32,6 +38,7 @@ export function fewest(series: readonly Series[]): Series[] {
       name: rest.at(-1)?.id === '*' ? 'All others' : `${rest.length} others`,
       spend: (rest[0]?.spend ?? []).map((_, index) => addMoney(rest.map(one => one.spend[index] ?? '0'))),
       requests: sum(one => one.requests),
+      failed: sum(one => one.failed),
       input_tokens: sum(one => one.input_tokens),
       output_tokens: sum(one => one.output_tokens),
     },
@@ -45,14 +52,18 @@ function named(one: Series): Series {
 /** Its bars; a picture has no more digits than a float. */
 export function drawnValues(one: Series, measure: Measure): number[] {
   if (measure === 'spend') return one.spend.map(drawnMoney)
-  if (measure === 'requests') return one.requests
+  if (measure === 'requests' || measure === 'failed') return one[measure]
   return one.input_tokens.map((tokens, index) => tokens + (one.output_tokens[index] ?? 0))
 }
 
 /** All of it, exact, in words. */
 export function totalText(one: Series, measure: Measure, currency: string): string {
   if (measure === 'spend') return shortMoney(addMoney(one.spend), currency)
-  return compactNumber(drawnValues(one, measure).reduce((sum, value) => sum + value, 0))
+  return compactNumber(drawnSum(one, measure))
+}
+
+function drawnSum(one: Series, measure: Measure): number {
+  return drawnValues(one, measure).reduce((sum, value) => sum + value, 0)
 }
 
 /** The height of a bar, back in words; never an amount that anybody is charged. */
