@@ -87,16 +87,24 @@ function Verdict({ last, lastFull }: { last: AuditRun; lastFull: AuditRun | unde
         <Notice kind="good">The last audit found nothing wrong.</Notice>
       ) : (
         <Notice kind="bad">
-          {telling === last ? 'The last audit found' : 'The last audit of everything found'} something wrong.
-          See below what, and where it begins. An account whose balance is not what its entries say is
-          suspended: <a href="/admin/log?action=account.suspend&by=ledger+audit">which ones were</a>
+          <span>
+            {telling === last ? 'The last audit found' : 'The last audit of everything found'} something
+            wrong. See below what, and where it begins. An account whose balance is not what its entries say
+            is suspended: <a href="/admin/log?action=account.suspend&by=ledger+audit">which ones were</a>
+          </span>
         </Notice>
       )}
       <section class="stack" aria-labelledby="checks-title">
         <h2 id="checks-title">
           Checks of <When iso={telling.at} />
         </h2>
-        <Table label="Checks" columns={CHECK_COLUMNS} rows={telling.checks} keyOf={check => check.name} />
+        <Table
+          label="Checks"
+          columns={CHECK_COLUMNS}
+          // What is broken is in front.
+          rows={telling.checks.toSorted((one, other) => Number(one.ok) - Number(other.ok))}
+          keyOf={check => check.name}
+        />
       </section>
     </>
   )
@@ -127,7 +135,13 @@ const CHECK_COLUMNS: readonly Column<Check>[] = [
       check.first.length === 0 ? (
         <span class="soft">none</span>
       ) : (
-        <code>{check.first.slice(0, 3).join(', ')}</code>
+        <ul class="stack tight">
+          {check.first.map(text => (
+            <li key={text}>
+              <code>{text}</code>
+            </li>
+          ))}
+        </ul>
       ),
   },
 ]
