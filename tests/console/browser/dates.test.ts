@@ -141,6 +141,14 @@ describe.skipIf(!HAS_BROWSER)('usage and requests between two dates', () => {
         expect(new URL((await answered).url()).searchParams.get('from')).toStartWith('2026-10-')
         expect({ path, asked: asked.filter(one => one === question) }).toEqual({ path, asked: [question] })
       }
+      await page.goto('/?range=days&from=2026-10-01&to=2026-10-10')
+      await page.waitForLoadState('networkidle')
+      asked.length = 0
+      // Each digit of a year makes a day of it: in 2, 20, 202 and 2026.
+      await page.getByLabel('First day').pressSequentially('10022026', { delay: 30 })
+      await page.waitForURL(/from=2026-10-02/)
+      await page.waitForTimeout(1_000)
+      expect(asked.filter(one => one === '/api/usage')).toHaveLength(1)
       expect(faults).toEqual([])
     },
     BROWSER_TIMEOUT_MS,

@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact'
 import type { ConsoleInput } from '../../../api/contract/api.ts'
-import { useAddressState } from '../../api/address.ts'
+import { useAddressState, useSettled } from '../../api/address.ts'
 import { addressOf, call } from '../../api/client.ts'
 import { useQuery } from '../../api/query.ts'
 import { daysBefore, readDays, typedDay, ZONE } from '../../format/time.ts'
@@ -67,7 +67,7 @@ export function UsageCard({ at, accountId, groups, empty }: UsageCardProps) {
   const days = range === 'days' ? readDays(state.from, state.to) : undefined
   const isUnread = range === 'days' && days === undefined
   const asked = { zone: ZONE, ...(days ?? { from: startOf(range) }), by, account_id: accountId }
-  const key = isUnread ? undefined : `${range} ${days?.from} ${days?.to} ${by}`
+  const key = useSettled(isUnread ? undefined : `${range} ${days?.from} ${days?.to} ${by}`)
   const query = useQuery(key, signal => call(`GET ${at}/usage`, { query: asked }, signal))
   return (
     <section class="card" aria-labelledby="usage-title">
