@@ -29,14 +29,14 @@ interface EntryListProps {
   /** What is asked: asked anew when it changes. */
   about: string
   ask(query: EntryQuery, signal: AbortSignal): Promise<Page<Entry>>
-  /** Whether the reader sees everybody's receipts. */
-  isForAll?: boolean
+  /** For those who see everybody's receipts, and may refund there. */
+  onRefunded?: () => void
   /** What stands where nothing was ever posted. */
   empty: ComponentChildren
 }
 
 /** What moved in an account, by kind and time, each with the receipt of its request over it. */
-export function EntryList({ about, ask, isForAll = false, empty }: EntryListProps) {
+export function EntryList({ about, ask, onRefunded, empty }: EntryListProps) {
   const { state, change, addressWith } = useAddressState(PRESETS)
   const { receipt, entries, ...time } = state
   const show = SHOW.find(({ value }) => value === entries)?.value ?? 'all'
@@ -69,7 +69,12 @@ export function EntryList({ about, ask, isForAll = false, empty }: EntryListProp
         />
       )}
       {receipt === '' ? null : (
-        <ReceiptDrawer id={receipt} isForAll={isForAll} onClose={() => change({ receipt: '' })} />
+        <ReceiptDrawer
+          id={receipt}
+          isForAll={onRefunded !== undefined}
+          onRefunded={onRefunded}
+          onClose={() => change({ receipt: '' })}
+        />
       )}
     </section>
   )

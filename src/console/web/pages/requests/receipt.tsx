@@ -24,6 +24,8 @@ interface ReceiptProps {
   id: string
   /** Of any account, for those who see them. */
   isForAll?: boolean
+  /** Told when something of it was given back: what the page shows of the account is old by then. */
+  onRefunded?: (() => void) | undefined
 }
 
 /** What one request was and cost, and why. */
@@ -41,7 +43,7 @@ const TIMES = 20
 const TIMES_EXPIRED = 5
 
 /** A receipt is written when its request has ended, a moment after the last byte: until then it is asked for again. */
-function ReceiptOf({ id, isForAll = false }: ReceiptProps) {
+function ReceiptOf({ id, isForAll = false, onRefunded }: ReceiptProps) {
   const receipt = useQuery(id, signal =>
     call(`GET /api${isForAll ? '/admin' : ''}/requests/:id`, { params: { id } }, signal),
   )
@@ -64,7 +66,15 @@ function ReceiptOf({ id, isForAll = false }: ReceiptProps) {
       {found => (
         <>
           <Whole receipt={found} isForAll={isForAll} />
-          {isForAll ? <Refund receipt={found} onDone={reload} /> : null}
+          {isForAll ? (
+            <Refund
+              receipt={found}
+              onDone={() => {
+                reload()
+                onRefunded?.()
+              }}
+            />
+          ) : null}
         </>
       )}
     </Answer>

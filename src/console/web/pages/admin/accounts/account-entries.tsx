@@ -5,12 +5,20 @@ import { EntryList } from '../../billing/entry-list.tsx'
 import { StatementList } from '../../billing/statement-list.tsx'
 
 /** What moved in an account; `changes` counts those that were made here. */
-export function AccountEntries({ id, changes }: { id: number; changes: number }) {
+export function AccountEntries({
+  id,
+  changes,
+  onRefunded,
+}: {
+  id: number
+  changes: number
+  onRefunded(): void
+}) {
   return (
     <EntryList
       about={`${id} ${changes}`}
       ask={(query, signal) => call('GET /api/admin/accounts/:id/entries', { params: { id }, query }, signal)}
-      isForAll
+      onRefunded={onRefunded}
       empty={<Empty title="No entries">Nothing was put in or taken out yet.</Empty>}
     />
   )

@@ -27,10 +27,11 @@ export function AccountPage() {
   )
   const [act, open] = useOpened<Act>(account.busy)
   const toast = useToast()
+  const onChanged = () => setChanges(count => count + 1)
   const onDone = (said: string) => {
     toast(said)
     open()
-    setChanges(count => count + 1)
+    onChanged()
   }
   if (namesNothing(account)) {
     return (
@@ -66,7 +67,7 @@ export function AccountPage() {
         empty={<Empty title="No requests in this time">Nothing was asked with this account's keys.</Empty>}
       />
       <AccountKeys id={id} changes={changes} mayAdminister={mayAdminister} />
-      <AccountEntries id={id} changes={changes} />
+      <AccountEntries id={id} changes={changes} onRefunded={onChanged} />
       <AccountStatements id={id} changes={changes} />
       <p class="row">
         <a class="alone" href={`/admin/traffic?account=${id}`}>
