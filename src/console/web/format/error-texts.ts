@@ -15,13 +15,13 @@ const REASONS: Readonly<Record<ErrorCode, string>> = {
   missing_api_key: 'It came without a key.',
   invalid_api_key: 'Its key is unknown, expired or revoked.',
   credit_exhausted:
-    'The credit did not pay for what it could have cost at most, or was used up before its end.',
+    'The credit did not pay for what it could have cost at most, or was used up before its end. It takes more credit, or fewer output tokens at most.',
   credit_reserved:
     'The credit, or what the key may spend, was set aside for requests that were still running.',
   key_budget_exhausted:
     "The key's spending cap did not pay for what it could have cost at most, or was reached before its end.",
   ip_not_allowed: 'The key may not be used from where it came.',
-  account_suspended: 'The account was suspended.',
+  account_suspended: 'The account was suspended. Until an administrator resumes it, nothing is served.',
   unknown_path: 'There is nothing at its path.',
   not_found: 'What it asked for is not there, or not yet, or is of another account.',
   body_stalled: 'Its body came too slowly, or stopped before its end.',
@@ -31,7 +31,8 @@ const REASONS: Readonly<Record<ErrorCode, string>> = {
   unsupported_encoding: 'Its body was packed in a way that is not read here.',
   unsupported_media_type: 'Its body was of a type that is not read here.',
   websocket_unsupported: 'It asked for a WebSocket where there is none, or none of its version.',
-  rate_limited: 'More was asked in a minute than the account or the key may.',
+  rate_limited:
+    'More was asked in a minute than the account or the key may; the answer said when to come back.',
   too_many_concurrent: 'As many requests, or connections, as there may be at once were there already.',
   client_closed: 'The client left before its end.',
   upstream_rejected: 'The vendor refused it; its answer had the words of the vendor.',
