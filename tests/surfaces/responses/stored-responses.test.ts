@@ -280,7 +280,7 @@ describe('what an upstream of the same format is told', () => {
   )
 
   test('is not how a background answer is to be scheduled, since it is no background answer there', async () => {
-    const later = { background_options: { completion_window: 'soonest', continuation_id: 'mine' } }
+    const later = { background_options: { completion_window: 'soonest', continuation_id: 'mine' } } as const
     const asked = { model: 'responses/echo', input: 'hi', background: true, stream: true, ...later } as const
     finalOf(await collect(await openai.responses.create(asked)))
     expect(lastBody()).not.toHaveProperty('background')
