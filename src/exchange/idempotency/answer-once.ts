@@ -30,11 +30,12 @@ interface IdempotentCall {
  * not admitted is told so by `answer`, as without the key.
  */
 export async function answerOnce(gateway: IdempotentGateway, call: IdempotentCall): Promise<Response> {
-  const { request, answer } = call
+  const { request, listener, answer } = call
   let caller: Caller
   try {
     admitWork(gateway)
-    caller = await admittedCaller(gateway, call)
+    caller = await authenticateCaller(gateway.authenticate, request)
+    admitCaller(caller, () => listener.addressOf(request))
   } catch (error) {
     const failure = asGatewayError(error)
     if (failure.status < 500) return answer(request)
@@ -68,16 +69,6 @@ function isForCaller({ catalog }: IdempotentGateway, caller: Caller, answered: R
   const told = answered.headers.get('x-tollgate-model')
   const models = catalog.list().filter(({ id }) => headerText(id) === told)
   return models.length === 0 || models.some(model => reaches(caller, model))
-}
-
-/** @throws GatewayError for a caller who is not to be served, which the exchange tells them */
-async function admittedCaller(
-  gateway: IdempotentGateway,
-  { request, listener }: IdempotentCall,
-): Promise<Caller> {
-  const caller = await authenticateCaller(gateway.authenticate, request)
-  admitCaller(caller, () => listener.addressOf(request))
-  return caller
 }
 
 /** @throws GatewayError `invalid_request` */

@@ -91,7 +91,7 @@ export class Recording {
     // What gathered while one stretch was written is the next one.
     while (this.#writing !== undefined) await this.#writing
     const state = !result.complete ? 'failed' : this.#isWhole ? 'complete' : 'unkept'
-    const last = { seq: this.#seq, content: this.#seal(this.#take()), ending: result.ending }
+    const last = { seq: this.#seq, content: this.#takeSealed(), ending: result.ending }
     const kept = this.#insist({ state, head: result.head, last: state === 'unkept' ? undefined : last })
     await within(END_PATIENCE_MS, kept, this.#options.clock)
     return { kept }
@@ -109,24 +109,20 @@ export class Recording {
 
   async #writeWaiting(): Promise<void> {
     const { id, store } = this.#options
-    const chunk: StoredChunk = { seq: this.#seq, content: this.#seal(this.#take()), ending: undefined }
+    const chunk: StoredChunk = { seq: this.#seq, content: this.#takeSealed(), ending: undefined }
     this.#seq += 1
     await store.append(id, chunk).catch(error => this.#giveUp(error))
   }
 
-  #take(): Uint8Array {
-    const bytes = Buffer.concat(this.#waiting)
+  #takeSealed(): Uint8Array {
+    const sealed = this.#options.box.seal(Buffer.concat(this.#waiting))
     this.#forget()
-    return bytes
+    return sealed
   }
 
   #forget(): void {
     this.#waiting = []
     this.#waitingBytes = 0
-  }
-
-  #seal(bytes: Uint8Array): Uint8Array {
-    return this.#options.box.seal(bytes)
   }
 
   #giveUp(error: unknown): void {
