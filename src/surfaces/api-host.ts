@@ -14,6 +14,7 @@ import { models } from '@/surfaces/models/models.ts'
 import type { ResponseSocket } from '@/surfaces/responses/response-socket.ts'
 import { ResponseSockets } from '@/surfaces/responses/response-sockets.ts'
 import { responses } from '@/surfaces/responses/responses.ts'
+import { AnswerTurns } from './answer-turns.ts'
 import { audio } from './audio.ts'
 import { chatCompletions } from './chat-completions.ts'
 import { CrossOrigin } from './cross-origin.ts'
@@ -144,29 +145,6 @@ export function serveApiHost(gateway: ApiGateway, address: ApiAddress): ApiHost 
     },
     pendingRequests: () => server.pendingRequests,
     stop: () => server.stop(true),
-  }
-}
-
-/** Answers that may be given one within another. */
-const MOST_A_TURN = 100
-
-/**
- * Keeps answers that are there together, as those of many who waited for the same, from being given all within one another.
- * Within one answer to a request whose body has not come, Bun runs the next one: two thousand are deeper than its stack, and
- * end the process. After the first hundred of a turn of the event loop, each has a task of its own, which begins with an
- * empty stack.
- */
-class AnswerTurns {
-  #taken = 0
-  readonly #beginTurn = () => {
-    this.#taken = 0
-  }
-
-  /** Undefined: an answer may be given at once; else when that resolves. */
-  take(): Promise<void> | undefined {
-    if (this.#taken === 0) setImmediate(this.#beginTurn)
-    this.#taken += 1
-    return this.#taken <= MOST_A_TURN ? undefined : new Promise(resolve => setImmediate(resolve))
   }
 }
 
