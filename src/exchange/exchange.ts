@@ -39,11 +39,11 @@ export function runExchange(gateway: Gateway, call: ConversationCall): Promise<R
     const admitting = admitPaid(gateway, record, quoted, interruption)
     const { pass, reservation } = admitting instanceof Promise ? await admitting : admitting
     prompt.outputLimit = reservation.outputLimit
+    const { state } = call
     const conversation = converse(
       { gateway, record, prompt, model, strict, pass, reservation, interruption },
-      call.state?.chain,
+      state?.chain,
     )
-    const { state } = call
     return await billed(gateway, record, reservation, onEnd => {
       const stored = state?.admitted?.(record, reservation)
       return stored === undefined ? relay(conversation, onEnd) : stored.then(() => relay(conversation, onEnd))
