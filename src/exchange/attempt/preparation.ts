@@ -83,7 +83,7 @@ function preparePassthrough(
     purpose: isCompaction ? 'compact' : 'answer',
     lose: field => lost.push({ field, name: undefined }),
   })
-  const losses = lost.length === 0 ? [] : namesOf(lost, CODECS[format], prompt, options)
+  const losses = lost.length === 0 ? [] : toldLosses(lost, CODECS[format], prompt, options)
   return {
     ...commonOf(prompt, route, options),
     call: { kind: isCompaction ? 'compact' : 'generate', model: route.upstreamModel, stream: prompt.stream },
@@ -118,7 +118,7 @@ function prepareConversion(prompt: Prompt, model: Model, route: Route, options: 
       channel,
     ),
   )
-  const losses = namesOf([...lowered.losses, ...forgotten(prompt)], caller, prompt, options)
+  const losses = toldLosses([...lowered.losses, ...forgotten(prompt)], caller, prompt, options)
   return {
     ...commonOf(prompt, route, options),
     call: { kind: 'generate', model: route.upstreamModel, stream: prompt.stream },
@@ -133,10 +133,11 @@ function prepareConversion(prompt: Prompt, model: Model, route: Route, options: 
 }
 
 /**
- * The losses in the caller's words. In strict mode a loss is a 400, but not that of thoughts which were kept here: the
- * caller cannot leave them out.
+ * The losses in the caller's words.
+ * @throws GatewayError `unsupported_parameter` for one in strict mode, but for that of thoughts which were kept here: the
+ * caller cannot leave them out
  */
-function namesOf(losses: readonly Loss[], caller: Codec, { body }: Prompt, options: PrepareOptions) {
+function toldLosses(losses: readonly Loss[], caller: Codec, { body }: Prompt, options: PrepareOptions) {
   if (options.strict) {
     const own = options.goesOn ? losses.filter(({ field }) => field !== 'reasoningHistory') : losses
     refuseLosses(nameLosses(own, caller, body.json))
