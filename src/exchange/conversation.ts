@@ -4,6 +4,7 @@ import { MadeRoom } from '@/exchange/admission/made-room.ts'
 import type { Prompt } from '@/exchange/admission/prompt.ts'
 import type { Admitted, Servable } from '@/exchange/attempt/failover.ts'
 import { mediaOf } from '@/exchange/attempt/media.ts'
+import { passedBody } from '@/exchange/attempt/passthrough-request.ts'
 import { type Preparation, type PrepareOptions, prepare } from '@/exchange/attempt/preparation.ts'
 import { CODECS } from '@/formats/registry.ts'
 import type { ConversationTraits, ResponseChain } from '@/routing/affinity.ts'
@@ -71,11 +72,7 @@ export function giveRoom({
 
 /** What signs the reasoning that a conversation brings along, as the caller sent it. */
 function signaturesOf({ body, format }: Prompt): readonly string[] {
-  return CODECS[format].passthrough.signatures({
-    bytes: body.bytes,
-    json: outlineOf(body),
-    texts: textsOf(body),
-  })
+  return CODECS[format].passthrough.signatures(passedBody(body))
 }
 
 /** Writes the prompt for a route. Media that its format cannot take by address are fetched first, if they may be. */

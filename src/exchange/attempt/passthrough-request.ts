@@ -1,6 +1,6 @@
-import { editBody, outlineOf, textsOf } from '@/exchange/admission/body.ts'
+import { editBody, outlineOf, type RequestBody, textsOf } from '@/exchange/admission/body.ts'
 import type { Prompt } from '@/exchange/admission/prompt.ts'
-import type { Passage } from '@/formats/codec.ts'
+import type { Passage, PassedBody } from '@/formats/codec.ts'
 import { isOpenai } from '@/formats/openai/vendor.ts'
 import { CODECS } from '@/formats/registry.ts'
 import { carriesWrappedSignature } from '@/formats/signatures/signature.ts'
@@ -33,14 +33,18 @@ export interface SentRequest {
 /** The caller's own bytes, with nothing changed but what the gateway owns (`PassthroughCodec`). */
 export function passOn(prompt: Prompt, passage: Pick<Passage, 'target' | 'purpose' | 'lose'>): SentRequest {
   const { body, format, stream, outputLimit, withoutReasoning } = prompt
-  const passed = { bytes: body.bytes, json: outlineOf(body), texts: textsOf(body) }
-  const edits = CODECS[format].passthrough.edits(passed, {
+  const edits = CODECS[format].passthrough.edits(passedBody(body), {
     ...passage,
     stream,
     outputLimit,
     withoutReasoning,
   })
   return { body: editBody(body, edits), headers: passedHeaders(prompt) }
+}
+
+/** A body as what hands it on looks at it. */
+export function passedBody(body: RequestBody): PassedBody {
+  return { bytes: body.bytes, json: outlineOf(body), texts: textsOf(body) }
 }
 
 /** The caller's headers that an upstream of its own format may see. */
