@@ -49,6 +49,9 @@ export interface UpstreamHabits {
 /** Each is looked for in every piece of the answer. Vendors that look themselves take four or five. */
 const MAX_EMULATED_STOPS = 100
 
+/** So much text that may be the beginning of one is looked through again at each of its places. */
+const MAX_EMULATED_STOP_LENGTH = 1000
+
 /**
  * Writes a request for an upstream of any format: tools are lowered to functions, the codec encodes, and what the
  * format could not be asked for is done to the answer instead.
@@ -64,12 +67,7 @@ export function lowerRequest(
   const { lowered, table, losses } = lower(request, codec, target, functionToolsOnly)
   const encoded = codec.encodeRequest(lowered, target)
   const { stop, outputTool } = encoded.emulate
-  if (stop.length > MAX_EMULATED_STOPS) {
-    throw unsayable(
-      'stop',
-      `holds more than ${MAX_EMULATED_STOPS} sequences, and this upstream looks for none`,
-    )
-  }
+  refuseManyStops(stop)
   const isChanged =
     table !== undefined || outputTool !== undefined || stop.length > 0 || thinkTags !== undefined
   return {
@@ -90,6 +88,21 @@ export function lowerRequest(
 
 /** A codec whose format can be asked for the tokens of a request. */
 export type CountingCodec = Codec & { tokenCount: TokenCountCodec }
+
+function refuseManyStops(stop: readonly string[]): void {
+  if (stop.length > MAX_EMULATED_STOPS) {
+    throw unsayable(
+      'stop',
+      `holds more than ${MAX_EMULATED_STOPS} sequences, and this upstream looks for none`,
+    )
+  }
+  if (stop.some(sequence => sequence.length > MAX_EMULATED_STOP_LENGTH)) {
+    throw unsayable(
+      'stop',
+      `holds a sequence of more than ${MAX_EMULATED_STOP_LENGTH} characters, and this upstream looks for none`,
+    )
+  }
+}
 
 /** Whether upstreams of a format can be asked to count tokens. */
 export function canCount(codec: Codec): codec is CountingCodec {

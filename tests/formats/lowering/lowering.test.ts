@@ -88,6 +88,7 @@ describe('a refusal names the field as the caller wrote it', () => {
       'generationConfig.stopSequences',
     ],
     ['openai-chat-completions', chat({ stop: Array(101).fill('a') }), 'openai-responses', 'stop'],
+    ['openai-chat-completions', chat({ stop: ['a'.repeat(1001)] }), 'openai-responses', 'stop'],
     ['gemini-generate-content', gemini({}, film), 'openai-responses', 'contents.parts.fileData'],
     [
       'gemini-generate-content',
