@@ -4,9 +4,10 @@ import { type ManualClock, manualClock } from '#tests/support/manual-clock.ts'
 import { fedStream, until } from '#tests/support/upstreams/upstream.ts'
 import { type Clock, systemClock } from '@/clock/clock.ts'
 import { GatewayError } from '@/errors/gateway-error.ts'
-import type { Meter } from '@/exchange/billing/meter.ts'
+import { Meter } from '@/exchange/billing/meter.ts'
 import { Outlet } from '@/exchange/relay/outlet.ts'
 import { PassthroughPipeline } from '@/exchange/relay/passthrough-pipeline.ts'
+import type { Pipeline } from '@/exchange/relay/pipeline.ts'
 import { CODECS } from '@/formats/registry.ts'
 import type { Format } from '@/generation/format.ts'
 
@@ -160,6 +161,84 @@ describe('an attempt behind one that failed before any output', () => {
     await expect(again().pipe(attempt())).rejects.toThrow('broken')
     expect(outlet.isDue).toBe(false)
   })
+})
+
+/** A pipeline whose every read is output, unless it is told otherwise, and of which no error is told to anybody. */
+function ownPipeline(own: Partial<Pipeline>, meter = new Meter()): Pipeline {
+  return {
+    meter,
+    push(chunk, emit) {
+      meter.output = true
+      emit(chunk)
+    },
+    end: () => undefined,
+    fail(error, emit) {
+      meter.error = error
+      emit(Buffer.from(`failed: ${error.kind}`))
+    },
+    ...own,
+  }
+}
+
+/** What the caller gets of an upstream's answer through a pipeline, and what is told of it. */
+async function through(pipeline: Pipeline, reads: readonly string[]) {
+  const { outlet } = way()
+  const told: string[] = []
+  const events = { onFirstOutput: () => told.push('output'), onConclusion: () => told.push('conclusion') }
+  const { signal } = outlet.beginAttempt()
+  const { stream, asked } = askedStream(reads)
+  const [text] = await Promise.all([
+    new Response(outlet.readable).text(),
+    outlet.pipe(stream, pipeline, 60_000, events),
+  ])
+  return { text, told, asked: asked(), isEnded: signal.aborted }
+}
+
+test('an answer of which its first read is all that is wanted is written, and told as output once', async () => {
+  const { text, told, isEnded } = await through(ownPipeline({ done: true }), ['all', 'more'])
+  expect([text, told, isEnded]).toEqual(['all', ['output'], true])
+})
+
+test('an answer that cannot be read on ends in an error, and its upstream with it', async () => {
+  const meter = new Meter()
+  const push: Pipeline['push'] = (chunk, emit) => {
+    if (meter.output) throw new Error('a bug')
+    meter.output = true
+    emit(chunk)
+  }
+  const { text, asked, isEnded } = await through(ownPipeline({ push }, meter), ['some, ', 'more', 'more'])
+  expect([text, isEnded]).toEqual(['some, failed: internal_error', true])
+  expect(asked).toBeLessThan(4)
+})
+
+test('an answer whose end cannot be written ends in an error', async () => {
+  const end: Pipeline['end'] = () => {
+    throw new Error('a bug')
+  }
+  expect((await through(ownPipeline({ end }), ['some, '])).text).toBe('some, failed: internal_error')
+})
+
+test('what is held back for long is let through, before it takes all memory', async () => {
+  const { outlet, pipe } = way()
+  const upstream = fedStream()
+  const ended = pipe(upstream.stream)
+  const reader = outlet.readable.getReader()
+  upstream.write(`: ${'x'.repeat(4 * 1024 * 1024)}\n\n`)
+  await outlet.opened
+  expect(outlet.isDue).toBe(true)
+  expect((await reader.read()).done).toBe(false)
+  upstream.close()
+  void reader.cancel()
+  await ended.catch(() => undefined)
+})
+
+test('a caller who is given up once the answer is whole gets it to its end', async () => {
+  const { outlet, pipe } = way()
+  const answer = DELTA + FINISH + USAGE + DONE
+  await pipe(askedStream([answer]).stream)
+  outlet.abandon()
+  expect(await new Response(outlet.readable).text()).toBe(answer)
+  expect(outlet.leftEarly).toBe(false)
 })
 
 test('others have their turn between long reads that have all arrived', async () => {
