@@ -185,6 +185,16 @@ describe('while Redis is away', () => {
     expect(refused(await limiter.take(ask(HUNDRED))).retryAfterMs).toBe(2_400)
   })
 
+  test('the share goes on from the level at which Redis refused as well', async () => {
+    const { limiter, redis, clock } = await rig()
+    // By its first bucket, which is empty: an interval to wait, and the one slot of key and account each.
+    redis.answer = () => [0, 1, 600_000, 60_000_000, 1, 1]
+    expect(refused(await limiter.take(ask(HUNDRED))).retryAfterMs).toBe(600)
+    redis.behaviour = 'silent'
+    clock.advance(600)
+    expect(refused(await limiter.take(ask(HUNDRED))).retryAfterMs).toBe(1_800)
+  })
+
   test('slots that Redis counted are counted on here', async () => {
     const { limiter, redis } = await rig()
     const options = { accountLimits: { concurrentRequests: 8 } }
@@ -423,6 +433,23 @@ describe('what was let in without Redis', () => {
     clock.advance(2_000)
     await settle()
     expect(told).toHaveLength(1)
+  })
+
+  test('is what was let in, and not what was refused', async () => {
+    const { limiter, redis, clock, settle } = await rig()
+    const told: unknown[][] = []
+    const answer = redis.answer.bind(redis)
+    redis.answer = step => {
+      if (step.operation === 'catch_up') told.push([...step.keys.slice(1), ...step.words.slice(1)])
+      return answer(step)
+    }
+    redis.behaviour = 'fails'
+    const answers = await Promise.all(Array.from({ length: 40 }, () => limiter.take(ask(HUNDRED))))
+    expect(answers.filter(({ allowed }) => allowed)).toHaveLength(25)
+    redis.behaviour = 'works'
+    clock.advance(1_000)
+    await settle()
+    expect(told).toEqual([['rl:{a1}:rpm', 25 * 600_000, 60_000_000]])
   })
 
   test('is told again until it has arrived', async () => {

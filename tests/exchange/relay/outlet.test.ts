@@ -428,6 +428,30 @@ describe('a caller who reads nothing', () => {
     })
   })
 
+  const LONG = 'x'.repeat(70_000)
+  test.each([
+    ['flows', '', DELTA.replace('xxx', LONG)],
+    ['has yet to tell its usage', FINISH, `: ${LONG}\n\n`],
+  ])('for a while does not make an upstream silent whose answer %s', async (_, before, filling) => {
+    const clock = manualClock()
+    const { outlet, upstream, reader, ended, ending } = await running(clock, undefined, DELTA + before)
+    outlet.tick(clock.elapsed())
+    upstream.write(filling)
+    for (let turn = 0; turn < 5; turn += 1) await new Promise(resolve => setImmediate(resolve))
+    clock.advance(120_000)
+    outlet.tick(clock.elapsed())
+    await reader.read()
+    outlet.tick(clock.elapsed())
+    clock.advance(59_999)
+    outlet.tick(clock.elapsed())
+    expect(ending.aborted).toBe(false)
+    clock.advance(1)
+    outlet.tick(clock.elapsed())
+    expect(ending.aborted).toBe(true)
+    void reader.cancel()
+    await ended
+  })
+
   test('gets the error that its answer is stopped in once it reads', async () => {
     const { outlet, pipe } = way()
     const upstream = askedStream([], DELTA)
