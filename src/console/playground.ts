@@ -1,4 +1,5 @@
 import { keyStore } from '@/accounts/key-store.ts'
+import { Refusal } from '@/errors/refusal.ts'
 import type { Console } from './deployment.ts'
 import { ConsoleError } from './failure.ts'
 
@@ -74,11 +75,16 @@ export class Playground {
   }
 
   async #makeKey(accountId: number, expiresAt: Date): Promise<string> {
-    const { key } = await keyStore(this.#console.database).createKey({
-      accountId,
-      name: 'playground',
-      expiresAt,
-      hidden: true,
+    const keys = keyStore(this.#console.database)
+    const made = keys.createKey({ accountId, name: 'playground', expiresAt, hidden: true })
+    const { key } = await made.catch((cause: unknown) => {
+      if (!(cause instanceof Refusal)) throw cause
+      // Who asks here wants an answer and knows of no key.
+      throw new ConsoleError(
+        'refused',
+        'This account is not active: it is served nothing until it is resumed',
+        { cause },
+      )
     })
     return key
   }

@@ -270,6 +270,16 @@ test('the models are those that the account reaches, with prices', async () => {
   expect(echo?.surfaces).toEqual(['chat', 'responses', 'messages', 'gemini'])
 })
 
+test('the playground says of a suspended account that it is served nothing, not that it gets no keys', async () => {
+  const holder = await site.signUp('suspended@example.com')
+  await gateway.accounts.suspendAccount(holder.accountId)
+  const body = { path: '/v1/chat/completions', body: { model: 'chat/echo', messages: [] } }
+  expect(await site.fail(holder, 'POST /api/playground', { body })).toMatchObject({
+    status: 409,
+    message: 'This account is not active: it is served nothing until it is resumed',
+  })
+})
+
 test('the playground streams what a client would get, with a key that is in no list', async () => {
   const before = await site.call(ada, 'GET /api/keys', { query: {} })
   const fetched = spyOn(globalThis, 'fetch')
