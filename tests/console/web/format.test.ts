@@ -3,6 +3,7 @@ import type { Prices } from '@/console/api/contract/words.ts'
 import { ApiFailure } from '@/console/web/api/failure.ts'
 import { bucketName, isPerMillion } from '@/console/web/format/bucket-texts.ts'
 import { headerLines, readHeaderLines } from '@/console/web/format/channel-texts.ts'
+import { errorReason } from '@/console/web/format/error-texts.ts'
 import {
   byteCount,
   COUNT_STEPS,
@@ -341,4 +342,12 @@ describe('price changes', () => {
     }
     expect(read()).toBe(day)
   })
+})
+
+test.each([
+  ['credit_exhausted', 'more credit, or fewer output tokens'],
+  ['rate_limited', 'when to come back'],
+  ['account_suspended', 'Until an administrator resumes it'],
+])('a receipt that says %s says what is to be done about it', (code, words) => {
+  expect(errorReason(code)).toContain(words)
 })
