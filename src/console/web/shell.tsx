@@ -3,7 +3,7 @@ import { useEffect, useRef, useState } from 'preact/hooks'
 import { useLocation } from 'preact-iso'
 import { useAction } from './api/action.ts'
 import { call } from './api/client.ts'
-import { ZONE } from './format/time.ts'
+import { ZONE, zoneName } from './format/time.ts'
 import { Button } from './parts/button.tsx'
 import { Icon, type IconName } from './parts/icon.tsx'
 import { FailureNotice } from './parts/notice.tsx'
@@ -97,7 +97,7 @@ function Sidebar() {
         <p class="who">
           <b title={user.email}>{user.email}</b>
           <small class="soft">{ROLES[user.role ?? 'none']}</small>
-          <small class="soft">Times in {ZONE.replaceAll('_', ' ')}</small>
+          <small class="soft">Times in {zoneName(ZONE)}</small>
         </p>
         <div class="foot-actions">
           <Button kind="quiet" small busy={signOut.busy} onClick={() => signOut.run()}>

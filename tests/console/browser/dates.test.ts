@@ -98,10 +98,12 @@ describe.skipIf(!HAS_BROWSER)('usage and requests between two dates', () => {
           values (${id}, ${holder.accountId}, ${key.id}, 'm', 'chat', true, 'reported', 200, ${end},
             ${at}::text::timestamptz, 1, 1)`
       }
-      const { context, page, faults } = await openVisitor(browser, site.url)
+      const timezoneId = 'America/New_York'
+      const { context, page, faults } = await openVisitor(browser, site.url, { timezoneId })
       const [name = '', value = ''] = (holder.cookie ?? '').split('=')
       await context.addCookies([{ name, value, url: site.url }])
       await page.goto('/?range=days&from=2026-10-10&to=2026-10-10&show=requests')
+      await page.getByText('Hours of America/New York', { exact: true }).waitFor()
       const series = page.getByRole('list', { name: 'Series' }).getByRole('listitem')
       await series.getByText('3', { exact: true }).waitFor()
       await page.getByText('Not complete', { exact: true }).click()

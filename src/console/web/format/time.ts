@@ -7,6 +7,11 @@ const CLOCK = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-dig
 /** The reader's zone, as `Europe/Berlin`. */
 export const ZONE = new Intl.DateTimeFormat().resolvedOptions().timeZone
 
+/** `America/New_York` -> `America/New York` */
+export function zoneName(zone: string): string {
+  return zone.replaceAll('_', ' ')
+}
+
 /** `20 Nov 2026, 21:04:05` */
 export function localTime(iso: string): string {
   const date = new Date(iso)

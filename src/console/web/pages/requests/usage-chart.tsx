@@ -2,7 +2,7 @@ import { useMemo } from 'preact/hooks'
 import type { Usage } from '../../../api/contract/usage.ts'
 import { alignedMoney, shortMoney } from '../../format/money.ts'
 import { compactNumber } from '../../format/number.ts'
-import { timeTexts } from '../../format/time.ts'
+import { timeTexts, zoneName } from '../../format/time.ts'
 import { StackedBars, Swatch } from '../../parts/chart.tsx'
 import { useCurrency } from '../../session.tsx'
 import { LOG_ID } from './request-filters.tsx'
@@ -45,7 +45,7 @@ export function UsageChart({ usage, measure, logOf }: UsageChartProps) {
         timeText={timeText}
       />
       <p class="hint">
-        {isDaily ? 'Days' : 'Hours'} of {usage.zone}
+        {isDaily ? 'Days' : 'Hours'} of {zoneName(usage.zone)}
       </p>
       <ul class="legend-list" aria-label="Series">
         {shown.map((one, index) => (

@@ -1,6 +1,7 @@
 import type { Usage } from '../../../api/contract/usage.ts'
 import { exactMoney, shortMoney } from '../../format/money.ts'
 import { compactNumber, wholeNumber } from '../../format/number.ts'
+import { zoneName } from '../../format/time.ts'
 import { Figure } from '../../parts/facts.tsx'
 import { useCurrency } from '../../session.tsx'
 import { drawnValues, MEASURE_NAMES, type Measure, type Series } from './usage-series.ts'
@@ -62,7 +63,7 @@ export function UsageTable({
         <table class="table">
           <thead>
             <tr>
-              <th scope="col">Time in {usage.zone}</th>
+              <th scope="col">Time in {zoneName(usage.zone)}</th>
               {series.map(one => (
                 <th key={one.id} scope="col" class="number">
                   {one.name}
