@@ -4,7 +4,7 @@ import { inGroups } from './in-groups.ts'
 import { markerKey, type Slot } from './plan.ts'
 
 /** What one slot's buckets moved by without Redis. */
-interface Account {
+interface SlotArrears {
   readonly markerKey: string
   readonly sinceUs: number
   lastUs: number
@@ -18,9 +18,9 @@ interface Account {
 export class Arrears {
   readonly #nowUs: () => number
   /** By slot; still being added to. */
-  #open = new Map<string, Account>()
+  #open = new Map<string, SlotArrears>()
   /** Told, but not known to have arrived. The marker makes telling again harmless. */
-  readonly #told = new Set<Account>()
+  readonly #told = new Set<SlotArrears>()
 
   constructor(nowUs: () => number) {
     this.#nowUs = nowUs
@@ -29,47 +29,47 @@ export class Arrears {
   add(slot: Slot, deltas: readonly Delta[]): void {
     if (deltas.length === 0) return
     const now = this.#nowUs()
-    const account = this.#open.get(slot.markerPrefix) ?? this.#newAccount(slot, now)
-    account.lastUs = now
+    const arrears = this.#open.get(slot.markerPrefix) ?? this.#newArrears(slot, now)
+    arrears.lastUs = now
     const bursts = new Map(slot.buckets.map(({ key, burstUs }) => [key, burstUs]))
     for (const { key, deltaUs } of deltas) {
-      const move = account.moves.get(key) ?? { deltaUs: 0, burstUs: bursts.get(key) ?? WINDOW_US }
+      const move = arrears.moves.get(key) ?? { deltaUs: 0, burstUs: bursts.get(key) ?? WINDOW_US }
       move.deltaUs += deltaUs
-      account.moves.set(key, move)
+      arrears.moves.set(key, move)
     }
   }
 
   /** Tells Redis everything. Never throws; what did not arrive is told again the next time. */
   async tell(shared: GuardedBuckets): Promise<void> {
-    for (const account of this.#open.values()) this.#told.add(account)
+    for (const arrears of this.#open.values()) this.#told.add(arrears)
     this.#open = new Map()
-    await inGroups([...this.#told], async account => {
-      const moves = [...account.moves].map(([key, move]) => ({ key, ...move }))
-      await shared.buckets.catchUp(account.markerKey, this.#nowUs() - account.sinceUs, moves)
-      this.#told.delete(account)
+    await inGroups([...this.#told], async arrears => {
+      const moves = [...arrears.moves].map(([key, move]) => ({ key, ...move }))
+      await shared.buckets.catchUp(arrears.markerKey, this.#nowUs() - arrears.sinceUs, moves)
+      this.#told.delete(arrears)
     })
   }
 
   /** Forgets what is a full window old: by now the buckets would be full again in any case. */
   sweep(): void {
     const now = this.#nowUs()
-    const isOld = ({ lastUs }: Account) => lastUs + WINDOW_US <= now
-    for (const [key, account] of this.#open) if (isOld(account)) this.#open.delete(key)
-    for (const account of this.#told) if (isOld(account)) this.#told.delete(account)
+    const isOld = ({ lastUs }: SlotArrears) => lastUs + WINDOW_US <= now
+    for (const [key, arrears] of this.#open) if (isOld(arrears)) this.#open.delete(key)
+    for (const arrears of this.#told) if (isOld(arrears)) this.#told.delete(arrears)
   }
 
   get isEmpty(): boolean {
     return this.#open.size === 0 && this.#told.size === 0
   }
 
-  #newAccount(slot: Slot, now: number): Account {
-    const account = {
+  #newArrears(slot: Slot, now: number): SlotArrears {
+    const arrears = {
       markerKey: markerKey(slot, crypto.randomUUID()),
       sinceUs: now,
       lastUs: now,
       moves: new Map(),
     }
-    this.#open.set(slot.markerPrefix, account)
-    return account
+    this.#open.set(slot.markerPrefix, arrears)
+    return arrears
   }
 }
