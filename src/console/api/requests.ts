@@ -58,7 +58,7 @@ export async function logPage(
     return part.rows
   }
   const { rows, next } = await readPage(query, read, cursorOf)
-  const names = await namesOf(database.orm, rows, view.showsAccount)
+  const names = await namesOf(database.orm, rows, view)
   const items = rows.map(row => lineOf(row, names, view.showsChannel))
   if (next !== null || reached === undefined) return { items, next, searched_to: null }
   return { items, next: reached, searched_to: momentOf(reached).toISOString() }
@@ -98,7 +98,8 @@ export async function oneReceipt(
     throw notFound('request')
   }
   const { exchange } = receipt
-  const { keys } = await namesOf(database.orm, exchange === undefined ? [] : [exchange], false)
+  const shown = exchange === undefined ? [] : [exchange]
+  const { keys } = await namesOf(database.orm, shown, { showsAccount: false })
   const keyName = exchange === undefined ? null : (keys.get(exchange.keyId) ?? null)
   // One that is running, or whose process died, has no result to find a name by.
   const emails = await accountStore(database).findEmails(showsAccount ? [receipt.accountId] : [])
@@ -123,7 +124,7 @@ export function tailOf(
         return false
       })
       if (!mayStill) return sink.end()
-      const names = await namesOf(database.orm, own, showsAccount).catch(error => {
+      const names = await namesOf(database.orm, own, { showsAccount }).catch(error => {
         log.warn({ err: error }, 'the names of keys and accounts could not be read')
         return NO_NAMES
       })

@@ -57,7 +57,7 @@ async function* parts(
   do {
     const wanted = { ...query, before, limit: PART }
     const part = await lookups.pass(asker, () => readLog(database.orm, wanted), { refusable })
-    const names = await namesOf(database.orm, part.rows, false)
+    const names = await namesOf(database.orm, part.rows, { showsAccount: false })
     yield part.rows.map(row => {
       const line: Line = { ...lineOf(row, names, showsChannel), serviceTier: row.serviceTier, currency }
       return COLUMNS.map(([, name]) => line[name])

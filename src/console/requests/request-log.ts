@@ -114,7 +114,7 @@ export const NO_NAMES: LogNames = { keys: new Map(), accounts: new Map() }
 export async function namesOf(
   rows: Rows,
   exchanges: readonly StoredExchange[],
-  showsAccount: boolean,
+  { showsAccount }: { showsAccount: boolean },
 ): Promise<LogNames> {
   const keyIds = new Set(exchanges.map(({ keyId }) => keyId))
   const accountIds = new Set(showsAccount ? exchanges.map(({ accountId }) => accountId) : [])
