@@ -21,7 +21,7 @@ import type { Call, ConversationCall, OperationCall } from './call.ts'
 import { type Conversation, converse } from './conversation.ts'
 import { failureOf } from './failure.ts'
 import type { Gateway } from './gateway.ts'
-import { callerLeft, type Interruption, interruptionBy } from './interruption.ts'
+import { callerLeft, interruptionBy } from './interruption.ts'
 import { admitPaid } from './pass.ts'
 import { callerOf, type ExchangeRecord, endStateOf, openRecord } from './record.ts'
 
@@ -34,7 +34,7 @@ export function runExchange(gateway: Gateway, call: ConversationCall): Promise<R
       model: prompt.model,
       otherModels: otherModelsOf(prompt),
     })
-    const interruption = interruptionOf(call)
+    const interruption = interruptionBy(signalOf(call))
     const quoted = quote(prompt, model, callerOf(record))
     const admitting = admitPaid(gateway, record, quoted, interruption)
     const { pass, reservation } = admitting instanceof Promise ? await admitting : admitting
@@ -72,7 +72,7 @@ export function runOperation(gateway: Gateway, call: OperationCall): Promise<Res
     const { asked: operation, model, strict } = received
     admitOtherModels(gateway.catalog, callerOf(record), operation)
     const work = undertake(operation, model, record)
-    const interruption = interruptionOf(call)
+    const interruption = interruptionBy(signalOf(call))
     const quoted = quoteOperation(operation.price, model)
     const { pass, reservation } = await admitPaid(gateway, record, quoted, interruption)
     return await billed(gateway, record, reservation, onEnd =>
@@ -160,11 +160,6 @@ export async function readPrompt(
   const facts = call.readCall(body)
   record.streamed = facts.stream
   return new Prompt({ surface: call.surface, body, headers: call.request.headers, ...facts })
-}
-
-/** What can end an exchange early: its caller leaves, or a hold that was still on its way is refused. */
-function interruptionOf(call: Call): Interruption {
-  return interruptionBy(signalOf(call))
 }
 
 /**
