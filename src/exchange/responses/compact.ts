@@ -31,7 +31,7 @@ async function compactBy(
   call: ConversationCall,
   purpose: 'compact' | 'summary',
 ): Promise<{ response: Response; body: Uint8Array | undefined }> {
-  const seen: { turned?: Turned; body: Uint8Array | undefined } = { body: undefined }
+  const seen: { turn?: ResponseTurn; record?: ExchangeRecord; body?: Uint8Array } = {}
   const readCall = (body: RequestBody): CallFacts => ({ ...call.readCall(body), stream: false, purpose })
   const response = await runExchange(gateway, {
     ...call,
@@ -44,20 +44,15 @@ async function compactBy(
           fields: readReference(body.json),
           purpose: 'compact',
         })
-        seen.turned = { turn: opened.turn, record }
+        seen.turn = opened.turn
+        seen.record = record
         return opened.body
       },
     },
   })
-  const { turned, body } = seen
-  const isSummary = response.ok && turned?.record.asksForSummary === true
-  return { response: isSummary ? await inCompaction(gateway, response, turned.turn) : response, body }
-}
-
-/** What is to be made short, and the exchange that does. */
-interface Turned {
-  turn: ResponseTurn
-  record: ExchangeRecord
+  const { turn, record, body } = seen
+  const isSummary = response.ok && record?.asksForSummary === true && turn !== undefined
+  return { response: isSummary ? await inCompaction(gateway, response, turn) : response, body }
 }
 
 /** A summary as a compaction of ours; what a vendor answers that was asked for one is given as it is. */
