@@ -21,6 +21,11 @@ export interface Model extends Omit<ModelEntry, 'routes' | 'prices'> {
   createdAt: Date
 }
 
+/** Whether an account may call a model: everybody may, or it was given this one. */
+export function isEnabledFor({ id, enabledByDefault }: Model, accountModels: readonly string[]): boolean {
+  return enabledByDefault || accountModels.includes(id)
+}
+
 /** All models of the deployment at one moment. */
 export interface Catalog {
   /** By id or alias. */

@@ -4,7 +4,7 @@ import type { Surface } from '@/generation/surface.ts'
 import { retryAfterSeconds } from '@/limits/headers.ts'
 import type { Load } from '@/limits/load.ts'
 import { isWithin } from '@/net/ip-range.ts'
-import type { Catalog, Model } from '@/routing/model.ts'
+import { type Catalog, isEnabledFor, type Model } from '@/routing/model.ts'
 import type { Metrics } from '@/telemetry/metrics.ts'
 
 /** What tells whether there is room for more. */
@@ -66,8 +66,8 @@ export function admitModel(catalog: Catalog, caller: Caller, name: string, surfa
 
 /** Whether a model is enabled on the caller's account and within the key's own list. */
 export function reaches(caller: Caller, model: Model): boolean {
-  const onAccount = model.enabledByDefault || caller.accountModels.includes(model.id)
-  return onAccount && (caller.keyModels === undefined || caller.keyModels.some(name => isNameOf(model, name)))
+  const { accountModels, keyModels } = caller
+  return isEnabledFor(model, accountModels) && (keyModels?.some(name => isNameOf(model, name)) ?? true)
 }
 
 /** The error for a model that may be used, but not for what is asked of it. */
