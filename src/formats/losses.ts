@@ -4,9 +4,13 @@ import type { GenerationRequest } from '@/generation/request.ts'
 /** What of a request its target cannot say, each thing once. */
 export class Losses {
   readonly list: Loss[] = []
+  /** A caller may write thousands of things of which each is another. */
+  readonly #known = new Set<string>()
 
   add(field: RequestField | 'extension', name?: string): void {
-    if (this.list.some(loss => loss.field === field && loss.name === name)) return
+    const key = name === undefined ? field : `${field}.${name}`
+    if (this.#known.has(key)) return
+    this.#known.add(key)
     this.list.push({ field, name })
   }
 

@@ -79,6 +79,11 @@ describe.each<[string, Format, JsonObject]>([
       },
     },
   ],
+  [
+    'things that nobody knows, each of another kind',
+    'openai-responses',
+    { input: Array.from({ length: 4 * TURNS }, (_, index) => ({ type: `thing_${index}` })) },
+  ],
 ])('a long conversation: %s', (_, from, body) => {
   test.each(FORMATS)(
     'is written for %s in a time that grows with its length alone',
