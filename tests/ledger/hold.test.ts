@@ -91,6 +91,16 @@ describe('a hold is denied', () => {
     })
   })
 
+  test('and leaves nothing that runs', async () => {
+    const own = await fixture.open()
+    const payer = await fixture.payer(10n)
+    await own.hold(holdOf(payer, 11n))
+    expect(own.state().openHolds).toBe(0)
+    await own.hold(holdOf(payer, 10n))
+    await own.hold(holdOf(payer, 1n))
+    expect(own.state().openHolds).toBe(1)
+  })
+
   test('for now, when only its own running requests are in the way', async () => {
     const payer = await fixture.payer(10n)
     await ledger.hold(holdOf(payer, 6n))
