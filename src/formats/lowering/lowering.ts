@@ -16,7 +16,7 @@ import type { Citation, Part } from '@/generation/part.ts'
 import type { GenerationRequest } from '@/generation/request.ts'
 import type { ThinkTags } from '@/generation/think-tags.ts'
 import type { ClientTool, Tool, ToolChoice } from '@/generation/tool.ts'
-import type { JsonObject, JsonValue } from '@/json/json.ts'
+import { isJsonObject, type JsonObject, type JsonValue } from '@/json/json.ts'
 import { emulateStop, unwrapOutputTool } from './emulation.ts'
 import { withSummary } from './summaries.ts'
 import { splitThinkTags } from './think-tags.ts'
@@ -238,10 +238,15 @@ function foreignExtensions(request: GenerationRequest, codec: Codec): Loss[] {
     .filter(([format]) => format !== codec.format)
     .flatMap(([, fields]) => Object.entries(fields ?? {}))
     .filter(([name]) => !Object.hasOwn(known, name))
-    .flatMap(([name, value]) => (isEmptyList(value) ? [] : ({ field: 'extension', name } as const)))
+    .flatMap(([name, value]) => (asksNothing(value) ? [] : ({ field: 'extension', name } as const)))
 }
 
-/** A list of nothing asks for nothing. */
+/** A list of nothing asks for nothing, nor does an object in which there is no more than that. */
+function asksNothing(value: JsonValue | undefined): boolean {
+  if (isJsonObject(value)) return Object.values(value).every(isEmptyList)
+  return isEmptyList(value)
+}
+
 function isEmptyList(value: JsonValue | undefined): boolean {
   return Array.isArray(value) && value.length === 0
 }

@@ -165,8 +165,7 @@ function decodeExtensions(body: JsonObject): GenerationRequest['extensions'] {
   return Object.keys(own).length === 0 ? {} : { [FORMAT]: own }
 }
 
-/** Every model's speed, unless another is asked for; no edits of the conversation. */
+/** Every model's speed, unless another is asked for. */
 function saysNothing(key: string, value: JsonValue | undefined): boolean {
-  if (key === 'context_management') return ['{}', '{"edits":[]}'].includes(JSON.stringify(value))
   return key === 'speed' && value === 'standard'
 }
