@@ -162,7 +162,7 @@ const KEPT_STATE: readonly (readonly [Format, string])[] = [
 /** Without what such a field names the model would answer another question. */
 function refuseKeptState({ extensions }: GenerationRequest, codec: Codec): void {
   for (const [format, name] of KEPT_STATE) {
-    if (format === codec.format || extensions[format]?.[name] === undefined) continue
+    if (format === codec.format || asksNothing(extensions[format]?.[name])) continue
     throw unsupported(name, 'names what only its own vendor keeps: send that itself')
   }
 }
@@ -241,10 +241,10 @@ function foreignExtensions(request: GenerationRequest, codec: Codec): Loss[] {
     .flatMap(([name, value]) => (asksNothing(value) ? [] : ({ field: 'extension', name } as const)))
 }
 
-/** A list of nothing asks for nothing, nor does an object in which there is no more than that. */
+/** No text and a list of nothing ask for nothing, nor does an object in which there is no more than such lists. */
 function asksNothing(value: JsonValue | undefined): boolean {
   if (isJsonObject(value)) return Object.values(value).every(isEmptyList)
-  return isEmptyList(value)
+  return value === undefined || value === '' || isEmptyList(value)
 }
 
 function isEmptyList(value: JsonValue | undefined): boolean {

@@ -147,9 +147,9 @@ describe.skipIf(!HAS_BROWSER)('usage and requests between two dates', () => {
       await page.waitForLoadState('networkidle')
       asked.length = 0
       // Each digit of a year makes a day of it: in 2, 20, 202 and 2026.
+      const answered = page.waitForResponse(({ url }) => /\/api\/usage\?.*from=2026-10-0[12]T/.test(url()))
       await page.getByLabel('First day').pressSequentially('10022026', { delay: 30 })
-      await page.waitForURL(/from=2026-10-02/)
-      await page.waitForTimeout(1_000)
+      await answered
       expect(asked.filter(one => one === '/api/usage')).toHaveLength(1)
       expect(faults).toEqual([])
     },

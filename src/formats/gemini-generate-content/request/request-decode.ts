@@ -4,15 +4,7 @@ import { FORMAT } from '@/formats/gemini-generate-content/wire.ts'
 import { assertShape } from '@/formats/shape.ts'
 import { type TextPart, textPart } from '@/generation/part.ts'
 import type { GenerationRequest } from '@/generation/request.ts'
-import {
-  asArray,
-  asBoolean,
-  asObject,
-  asString,
-  isJsonObject,
-  type JsonObject,
-  type JsonValue,
-} from '@/json/json.ts'
+import { asArray, asBoolean, asObject, asString, type JsonObject, type JsonValue } from '@/json/json.ts'
 import { configExtensions, decodeConfig } from './config-decode.ts'
 import { callerPath, camelKeys } from './keys.ts'
 import { REQUEST } from './request-schema.ts'
@@ -37,11 +29,11 @@ export function decodeRequest(body: JsonObject, call: ModelCall): GenerationRequ
   } = wire
   const config = asObject(generationConfig) ?? {}
   const { functionCallingConfig, ...otherToolConfig } = asObject(toolConfig) ?? {}
-  const extensions = saying({
+  const extensions = {
     ...unknown,
     ...nested('toolConfig', otherToolConfig),
     ...nested('generationConfig', configExtensions(config)),
-  })
+  }
   return {
     model: call.model,
     stream: call.stream,
@@ -69,13 +61,6 @@ const NO_TIER = 'unspecified'
 /** Unknown fields of an inner object, each under its own dotted name so that a loss can name it. */
 function nested(parent: string, fields: JsonObject): JsonObject {
   return Object.fromEntries(Object.entries(fields).map(([key, value]) => [`${parent}.${key}`, value]))
-}
-
-/** Without what is empty: Google's messages are protobufs, where that is the same as nothing. */
-function saying(fields: JsonObject): JsonObject {
-  const isEmpty = (value: JsonValue | undefined) =>
-    value === '' || (isJsonObject(value) && Object.keys(value).length === 0)
-  return Object.fromEntries(Object.entries(fields).filter(([, value]) => !isEmpty(value)))
 }
 
 /** System text: a content with or without a role, one part, or plain text. */
