@@ -15,12 +15,16 @@ class ScriptedRedis implements RedisConnection {
   behaviour: Behaviour = 'works'
   levelUs = 0
   readonly calls: string[] = []
+  /** What it was told of the time when it was away: keys, then words, of each step. */
+  readonly caughtUp: unknown[][] = []
 
   async run(_: unknown, keys: readonly string[], args: readonly (string | number)[]): Promise<unknown> {
     const steps = saidSteps(keys, args)
     for (const { operation, keys } of steps) this.calls.push(`${operation} ${keys.join(' ')}`)
     if (this.behaviour === 'fails') throw new Error('Connection is closed.')
     if (this.behaviour === 'silent') throw new RedisTimeout('silent')
+    for (const { operation, keys, words } of steps)
+      if (operation === 'catch_up') this.caughtUp.push([...keys.slice(1), ...words.slice(1)])
     return steps.flatMap(step => this.answer(step))
   }
 
@@ -224,12 +228,6 @@ describe('while Redis is away', () => {
 
   test('what Redis counted and what ended without it is corrected there once it is back', async () => {
     const { limiter, redis, clock, settle } = await rig()
-    const told: unknown[][] = []
-    const answer = redis.answer.bind(redis)
-    redis.answer = step => {
-      if (step.operation === 'catch_up') told.push([...step.keys.slice(1), ...step.words.slice(1)])
-      return answer(step)
-    }
     const request = ask({ tokens: 100, accountLimits: { tokensPerMinute: 6_000 } })
     const { lease } = granted(await limiter.take(request))
     redis.behaviour = 'silent'
@@ -238,17 +236,11 @@ describe('while Redis is away', () => {
     redis.behaviour = 'works'
     clock.advance(250)
     await settle()
-    expect(told).toEqual([['rl:{a1}:tpm', -600_000, 60_000_000]])
+    expect(redis.caughtUp).toEqual([['rl:{a1}:tpm', -600_000, 60_000_000]])
   })
 
   test('what a request took that is refused after Redis went away is given back there once it is back', async () => {
     const { limiter, redis, clock, settle } = await rig()
-    const told: unknown[][] = []
-    const answer = redis.answer.bind(redis)
-    redis.answer = step => {
-      if (step.operation === 'catch_up') told.push([...step.keys.slice(1), ...step.words.slice(1)])
-      return answer(step)
-    }
     const run = redis.run.bind(redis)
     const refusal = Promise.withResolvers<unknown>()
     let runs = 0
@@ -264,7 +256,7 @@ describe('while Redis is away', () => {
     redis.behaviour = 'works'
     clock.advance(250)
     await settle()
-    expect(told).toEqual([['rl:{a1}:tpm', -1_000_000, 60_000_000]])
+    expect(redis.caughtUp).toEqual([['rl:{a1}:tpm', -1_000_000, 60_000_000]])
   })
 
   test.each([
@@ -437,19 +429,13 @@ describe('what was let in without Redis', () => {
 
   test('is what was let in, and not what was refused', async () => {
     const { limiter, redis, clock, settle } = await rig()
-    const told: unknown[][] = []
-    const answer = redis.answer.bind(redis)
-    redis.answer = step => {
-      if (step.operation === 'catch_up') told.push([...step.keys.slice(1), ...step.words.slice(1)])
-      return answer(step)
-    }
     redis.behaviour = 'fails'
     const answers = await Promise.all(Array.from({ length: 40 }, () => limiter.take(ask(HUNDRED))))
     expect(answers.filter(({ allowed }) => allowed)).toHaveLength(25)
     redis.behaviour = 'works'
     clock.advance(1_000)
     await settle()
-    expect(told).toEqual([['rl:{a1}:rpm', 25 * 600_000, 60_000_000]])
+    expect(redis.caughtUp).toEqual([['rl:{a1}:rpm', 25 * 600_000, 60_000_000]])
   })
 
   test('is told again until it has arrived', async () => {
