@@ -40,6 +40,16 @@ export interface Visitor {
   faults: string[]
 }
 
+/** Signs somebody in at a console, by the cookie of a session that they have. */
+export async function signInBy(
+  { cookie = '' }: { cookie: string | undefined },
+  context: BrowserContext,
+  consoleUrl: string,
+): Promise<void> {
+  const [name = '', value = ''] = cookie.split('=')
+  await context.addCookies([{ name, value, url: consoleUrl }])
+}
+
 export async function openVisitor(
   browser: Browser,
   consoleUrl: string,

@@ -1,6 +1,12 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import type { Browser } from 'playwright-core'
-import { BROWSER_TIMEOUT_MS, HAS_BROWSER, launchBrowser, openVisitor } from '#tests/support/browser.ts'
+import {
+  BROWSER_TIMEOUT_MS,
+  HAS_BROWSER,
+  launchBrowser,
+  openVisitor,
+  signInBy,
+} from '#tests/support/browser.ts'
 import { startTestConsole, type TestConsole } from '#tests/support/gateway/console.ts'
 import { startTestGateway, type TestGateway } from '#tests/support/gateway/gateway.ts'
 import { excessOf, faultsOf } from './faults.ts'
@@ -35,8 +41,7 @@ describe.skipIf(!HAS_BROWSER)('books that do not agree', () => {
         viewport: { width: 390, height: 844 },
         colorScheme: 'dark',
       })
-      const [name = '', value = ''] = (owner.cookie ?? '').split('=')
-      await context.addCookies([{ name, value, url: site.url }])
+      await signInBy(owner, context, site.url)
       const audits = page.getByRole('table', { name: 'Audits' }).getByRole('row')
       const first = page.getByRole('table', { name: 'Checks' }).getByRole('row').nth(1)
       await page.goto('/admin/audit')

@@ -5,6 +5,7 @@ import {
   HAS_BROWSER,
   launchBrowser,
   openVisitor,
+  signInBy,
   type Visitor,
 } from '#tests/support/browser.ts'
 import {
@@ -34,8 +35,8 @@ describe.skipIf(!HAS_BROWSER)('an account is closed', () => {
     owner = await openVisitor(browser, site.url)
     account = await site.signUp('leaving@example.com')
     await site.call(account, 'POST /api/keys', { body: { name: 'laptop' } })
-    await enter(holder, account)
-    await enter(owner, await site.signUp('owner@example.com', 'owner'))
+    await signInBy(account, holder.context, site.url)
+    await signInBy(await site.signUp('owner@example.com', 'owner'), owner.context, site.url)
   }, BROWSER_TIMEOUT_MS)
   afterAll(async () => {
     await browser?.close()
@@ -44,11 +45,6 @@ describe.skipIf(!HAS_BROWSER)('an account is closed', () => {
   }, BROWSER_TIMEOUT_MS)
 
   const step = inOrder(BROWSER_TIMEOUT_MS)
-
-  async function enter({ context }: Visitor, { cookie = '' }: Account): Promise<void> {
-    const [name = '', value = ''] = cookie.split('=')
-    await context.addCookies([{ name, value, url: site.url }])
-  }
 
   async function assertFine({ page }: Visitor): Promise<void> {
     expect(await faultsOf(page)).toEqual([])

@@ -1,6 +1,12 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import type { Browser } from 'playwright-core'
-import { BROWSER_TIMEOUT_MS, HAS_BROWSER, launchBrowser, openVisitor } from '#tests/support/browser.ts'
+import {
+  BROWSER_TIMEOUT_MS,
+  HAS_BROWSER,
+  launchBrowser,
+  openVisitor,
+  signInBy,
+} from '#tests/support/browser.ts'
 import { startTestConsole, type TestConsole } from '#tests/support/gateway/console.ts'
 import { startTestGateway, type TestGateway } from '#tests/support/gateway/gateway.ts'
 import { firstIdAt } from '@/console/requests/request-log.ts'
@@ -40,8 +46,7 @@ describe.skipIf(!HAS_BROWSER)('usage and requests between two dates', () => {
         timezoneId: 'Asia/Kolkata',
         viewport: { width: 320, height: 700 },
       })
-      const [name = '', value = ''] = (holder.cookie ?? '').split('=')
-      await context.addCookies([{ name, value, url: site.url }])
+      await signInBy(holder, context, site.url)
       await page.goto('/')
       await page.getByText('Dates', { exact: true }).click()
       await page.getByLabel('First day').fill('2026-10-10')
@@ -100,8 +105,7 @@ describe.skipIf(!HAS_BROWSER)('usage and requests between two dates', () => {
       }
       const timezoneId = 'America/New_York'
       const { context, page, faults } = await openVisitor(browser, site.url, { timezoneId })
-      const [name = '', value = ''] = (holder.cookie ?? '').split('=')
-      await context.addCookies([{ name, value, url: site.url }])
+      await signInBy(holder, context, site.url)
       await page.goto('/?range=days&from=2026-10-10&to=2026-10-10&show=requests')
       await page.getByText('Hours of America/New York', { exact: true }).waitFor()
       const series = page.getByRole('list', { name: 'Series' }).getByRole('listitem')
@@ -122,8 +126,7 @@ describe.skipIf(!HAS_BROWSER)('usage and requests between two dates', () => {
     async () => {
       const owner = await site.signUp('owner@example.com', 'owner')
       const { context, page, faults } = await openVisitor(browser, site.url)
-      const [name = '', value = ''] = (owner.cookie ?? '').split('=')
-      await context.addCookies([{ name, value, url: site.url }])
+      await signInBy(owner, context, site.url)
       const asked: string[] = []
       page.on('request', request => asked.push(new URL(request.url()).pathname))
       const [none, days] = ['first=2026-10-10&last=2026-10-09', '2026-10-10']
@@ -147,7 +150,8 @@ describe.skipIf(!HAS_BROWSER)('usage and requests between two dates', () => {
       await page.waitForLoadState('networkidle')
       asked.length = 0
       // Each digit of a year makes a day of it: in 2, 20, 202 and 2026.
-      const answered = page.waitForResponse(({ url }) => /\/api\/usage\?.*from=2026-10-0[12]T/.test(url()))
+      const last = /\/api\/usage\?.*from=2026-10-0[12]T/
+      const answered = page.waitForResponse(response => last.test(response.url()))
       await page.getByLabel('First day').pressSequentially('10022026', { delay: 30 })
       await answered
       expect(asked.filter(one => one === '/api/usage')).toHaveLength(1)

@@ -1,6 +1,12 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import type { Browser } from 'playwright-core'
-import { BROWSER_TIMEOUT_MS, HAS_BROWSER, launchBrowser, openVisitor } from '#tests/support/browser.ts'
+import {
+  BROWSER_TIMEOUT_MS,
+  HAS_BROWSER,
+  launchBrowser,
+  openVisitor,
+  signInBy,
+} from '#tests/support/browser.ts'
 import { startTestConsole, type TestConsole } from '#tests/support/gateway/console.ts'
 import { startTestGateway, type TestGateway } from '#tests/support/gateway/gateway.ts'
 
@@ -31,8 +37,7 @@ describe.skipIf(!HAS_BROWSER)('a refund from the page of an account', () => {
       await answer.text()
       await gateway.server.flush()
       const { context, page, faults } = await openVisitor(browser, site.url)
-      const [name = '', value = ''] = (owner.cookie ?? '').split('=')
-      await context.addCookies([{ name, value, url: site.url }])
+      await signInBy(owner, context, site.url)
       await page.goto(`/admin/accounts/${gateway.accountId}`)
       const entries = page.getByRole('table', { name: 'Entries', includeHidden: true })
       await page.getByRole('link', { name: 'Receipt' }).click()
