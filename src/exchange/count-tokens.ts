@@ -116,14 +116,14 @@ function countingWay(candidate: Candidate): CountingWay[] {
 async function ask(counting: Counting, way: CountingWay): Promise<string | GatewayError> {
   const { candidate } = way
   const { route } = candidate
-  const { gateway, record, prompt } = counting
+  const { gateway, record, prompt, model } = counting
   const { attempts } = gateway.metrics
   const channel = route.channel.name
   record.attempts += 1
   record.channel = channel
   record.channelFormat = route.channel.format
-  const preparation = prepareCount(counting, way)
   try {
+    const preparation = prepareCount(counting, way)
     const answer = await fetchWhole(counting, { preparation, candidate }, bytes =>
       readCount(utf8.decode(bytes), prompt, way.codec),
     )
@@ -132,7 +132,9 @@ async function ask(counting: Counting, way: CountingWay): Promise<string | Gatew
   } catch (error) {
     const failure = asGatewayError(error)
     attempts.of(channel, failure.kind).add()
-    if (isCallersFault(failure)) throw failure
+    // A channel that cannot be told the request is passed over for the model's others.
+    const isPassedOver = failure.kind === 'unsupported_parameter' && model.routes.length > 1
+    if (isCallersFault(failure) && !isPassedOver) throw failure
     return failure
   }
 }

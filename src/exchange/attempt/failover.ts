@@ -65,9 +65,10 @@ export interface Try<P extends Prepared> {
 
 /**
  * Makes attempts, one candidate after another, until one succeeds. Goes on only while the failure says that another
- * candidate may do better: what fails once output was let through says that none may. Candidates whose breakers are open
- * are asked only when there is no other, and then only the first.
- * @throws GatewayError of the last attempt, or `no_channel`
+ * candidate may do better: what fails once output was let through says that none may. A candidate whose format cannot say
+ * the request is passed over. Candidates whose breakers are open are asked only when there is no other, and then only the
+ * first.
+ * @throws GatewayError of the last attempt; where none was made, of the first candidate that was passed over, or `no_channel`
  */
 export async function overCandidates<P extends Prepared, T>(
   admitted: Servable<P>,
@@ -76,26 +77,38 @@ export async function overCandidates<P extends Prepared, T>(
   const { record, model } = admitted
   const { selector } = admitted.gateway
   const selection = selector.select(admitted.routes, admitted.traits)
-  const isLastResort = selection.ready.length === 0
-  let candidates: readonly Candidate[] = isLastResort ? selection.paused.slice(0, 1) : selection.ready
+  let isLastResort = selection.ready.length === 0
+  let candidates: readonly Candidate[] = isLastResort ? selection.paused : selection.ready
   let failure: GatewayError | undefined
+  let objection: GatewayError | undefined
   for (let attempts = 0; attempts < MAX_ATTEMPTS; ) {
     const [candidate, ...others] = candidates
-    if (candidate === undefined) break
+    if (candidate === undefined) {
+      // None of those that are ready can be told.
+      if (isLastResort || objection === undefined || failure !== undefined) break
+      isLastResort = true
+      candidates = selection.paused
+      continue
+    }
     candidates = others
     const place = selector.begin(candidate, record.id, isLastResort)
     if (place === undefined) continue
-    attempts += 1
     admitted.recallRefusal?.(candidate)
     const result = await runAttempt(admitted, candidate, place, attempt)
+    if (result instanceof Objection) {
+      objection ??= result.error
+      candidates = afterFailure(others, candidate, 'ignored')
+      continue
+    }
+    attempts += 1
     if (!(result instanceof Failure)) {
       selector.served(selection, candidate)
       return result
     }
     failure = result.error
-    candidates = candidatesAfter(failure, admitted, candidate, others)
+    candidates = candidatesAfter(failure, admitted, candidate, isLastResort ? [] : others)
   }
-  throw failure ?? noChannel(model.id, selection.retryAfterMs)
+  throw failure ?? objection ?? noChannel(model.id, selection.retryAfterMs)
 }
 
 /**
@@ -129,6 +142,9 @@ class Failure {
   }
 }
 
+/** Why no attempt was made: the candidate's format cannot say the request. */
+class Objection extends Failure {}
+
 /** Makes one attempt, and reports how it went to the breakers and the counters. Fails only by returning a `Failure`. */
 async function runAttempt<P extends Prepared, T>(
   admitted: Servable<P>,
@@ -149,6 +165,10 @@ async function runAttempt<P extends Prepared, T>(
     return result
   } catch (error) {
     const failure = asGatewayError(error)
+    if (failure.kind === 'unsupported_parameter') {
+      report.health({ kind: 'ignored' })
+      return new Objection(failure)
+    }
     report.end(failure)
     return new Failure(failure)
   } finally {

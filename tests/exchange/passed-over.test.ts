@@ -1,0 +1,120 @@
+import { afterEach, describe, expect, test } from 'bun:test'
+import { fileGateway } from '#tests/support/gateway/file-gateway.ts'
+import { fileUpstream } from '#tests/support/upstreams/file-upstream.ts'
+import { readError } from '#tests/surfaces/calls.ts'
+
+const ANSWERS: Readonly<Record<string, string>> = {
+  '/v1/responses/input_tokens': '{"object":"response.input_tokens","input_tokens":33}',
+  '/v1/messages':
+    '{"id":"m","type":"message","role":"assistant","content":[{"type":"text","text":"claude"}],"stop_reason":"end_turn","usage":{"input_tokens":5,"output_tokens":7}}',
+  '/v1/chat/completions':
+    '{"id":"c","object":"chat.completion","choices":[{"index":0,"message":{"role":"assistant","content":"gpt"},"finish_reason":"stop"}],"usage":{"prompt_tokens":5,"completion_tokens":7,"total_tokens":12}}',
+}
+/** By path; 200 unless said. */
+const statuses = new Map<string, number>()
+const upstream = fileUpstream(
+  ({ path }) => new Response(ANSWERS[path], { status: statuses.get(path) ?? 200 }),
+)
+const gateway = await fileGateway()
+
+let round = 0
+/** A model of a new channel for each of these formats, tried in their order. */
+async function modelOf(...formats: string[]): Promise<string> {
+  round += 1
+  const channels = formats.map((format, index) => ({ name: `c-${round}-${index}`, format, priority: index }))
+  const rows = channels.map(
+    ({ name, format, priority }) =>
+      `  - { name: ${name}, format: ${format}, base_url: "${upstream.url}", api_keys: ["k"], priority: ${priority} }`,
+  )
+  await gateway.apply(`
+channels:
+${rows.join('\n')}
+models:
+  - { id: mixed-${round}, channels: [${channels.map(({ name }) => `{ channel: ${name}, model: m }`).join(', ')}], prices: { input: 1, output: 2 } }
+`)
+  return `mixed-${round}`
+}
+
+/** A sound, which Claude's API has no place for. */
+const SOUND = { type: 'input_audio', input_audio: { data: 'UklGRg==', format: 'wav' } }
+
+const HI = [{ role: 'user', content: 'hi' }]
+
+function askWithSound(model: string): Promise<Response> {
+  return gateway.post('/v1/chat/completions', { model, messages: [{ role: 'user', content: [SOUND] }] })
+}
+
+const asked = () => upstream.seen.map(({ path }) => path)
+
+afterEach(() => {
+  statuses.clear()
+  upstream.seen.length = 0
+})
+
+describe('a channel whose format cannot say the request', () => {
+  test('is passed over for one whose format can, and does not count as an attempt', async () => {
+    const response = await askWithSound(await modelOf('anthropic-messages', 'openai-chat-completions'))
+    expect(await response.text()).toContain('gpt')
+    expect(asked()).toEqual(['/v1/chat/completions'])
+    expect(await gateway.lastExchange()).toMatchObject({ attempts: 1, end_state: 'complete' })
+  })
+
+  test('is passed over in strict mode for what would be lost there', async () => {
+    const model = await modelOf('anthropic-messages', 'openai-chat-completions')
+    const body = { model, logit_bias: { '1': 5 }, messages: HI }
+    const lax = await gateway.post('/v1/chat/completions', body)
+    expect([lax.headers.get('x-tollgate-losses'), await lax.text()]).toEqual([
+      'logit_bias',
+      expect.stringContaining('claude'),
+    ])
+    const strict = await gateway.post('/v1/chat/completions', body, {
+      headers: { 'x-tollgate-strict': 'true' },
+    })
+    expect([strict.headers.get('x-tollgate-losses'), await strict.text()]).toEqual([
+      null,
+      expect.stringContaining('gpt'),
+    ])
+  })
+
+  test('does not hide that another failed: that may pass, and the caller is told so', async () => {
+    statuses.set('/v1/chat/completions', 503)
+    const response = await askWithSound(await modelOf('openai-chat-completions', 'anthropic-messages'))
+    expect(await readError(response, 'chat')).toMatchObject({ status: 503, code: 'upstream_error' })
+    expect(asked()).toEqual(['/v1/chat/completions'])
+  })
+
+  test('is no reason to refuse while another, which can, is only held back for a while', async () => {
+    const model = await modelOf('openai-chat-completions', 'anthropic-messages')
+    statuses.set('/v1/chat/completions', 401)
+    await (await askWithSound(model)).text()
+    statuses.clear()
+    expect(await (await askWithSound(model)).text()).toContain('gpt')
+  })
+
+  test('is passed over where all are held back', async () => {
+    const model = await modelOf('anthropic-messages', 'openai-chat-completions')
+    // A limit passes sooner than a refusal, so this one is the first to be asked.
+    statuses.set('/v1/messages', 429)
+    await (await gateway.post('/v1/messages', { model, max_tokens: 9, messages: HI })).text()
+    statuses.set('/v1/chat/completions', 401)
+    await (await askWithSound(model)).text()
+    statuses.clear()
+    expect(await (await askWithSound(model)).text()).toContain('gpt')
+  })
+
+  test('is passed over by a count of tokens', async () => {
+    const model = await modelOf('anthropic-messages', 'openai-responses')
+    const request = { model, input: [{ role: 'user', content: [SOUND] }] }
+    const response = await gateway.post('/v1/responses/input_tokens', request)
+    expect(await response.json()).toMatchObject({ input_tokens: 33 })
+  })
+
+  test('is named by what it lacks, if there is no other; of several the first', async () => {
+    const model = await modelOf('anthropic-messages', 'anthropic-messages')
+    expect(await readError(await askWithSound(model), 'chat')).toMatchObject({
+      status: 400,
+      code: 'unsupported_parameter',
+    })
+    expect(asked()).toEqual([])
+  })
+})
