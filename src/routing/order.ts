@@ -44,6 +44,8 @@ export interface Order {
   paused: Candidate[]
   /** True: the preferred destination is healthy but full, so it stays preferred whoever serves this time. */
   preferredIsFull: boolean
+  /** True: something was left out since it is full. */
+  someAreFull: boolean
   /** If nothing is ready: how long until something may be, in ms; undefined if nothing ever will. */
   retryAfterMs: number | undefined
 }
@@ -67,6 +69,7 @@ export function orderCandidates(candidates: readonly Candidate[], options: Order
   return {
     ready: ready.map(({ candidate }) => candidate),
     paused: paused.map(({ candidate }) => candidate),
+    someAreFull: free.length < sorted.length,
     preferredIsFull: sorted.some(
       ({ isPreferred, candidate }) => isPreferred && candidate.isFull && candidate.standing.kind !== 'paused',
     ),

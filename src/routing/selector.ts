@@ -117,6 +117,7 @@ function alone(ready: Candidate[]): Selection {
     ready,
     paused: [],
     preferredIsFull: false,
+    someAreFull: false,
     retryAfterMs: undefined,
   }
 }

@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, test } from 'bun:test'
 import { fileGateway } from '#tests/support/gateway/file-gateway.ts'
 import { fileUpstream } from '#tests/support/upstreams/file-upstream.ts'
+import { until } from '#tests/support/upstreams/upstream.ts'
 import { readError } from '#tests/surfaces/calls.ts'
 
 const ANSWERS: Readonly<Record<string, string>> = {
@@ -12,19 +13,22 @@ const ANSWERS: Readonly<Record<string, string>> = {
 }
 /** By path; 200 unless said. */
 const statuses = new Map<string, number>()
-const upstream = fileUpstream(
-  ({ path }) => new Response(ANSWERS[path], { status: statuses.get(path) ?? 200 }),
-)
+/** Answers come once it has resolved. */
+let released = Promise.resolve()
+const upstream = fileUpstream(async ({ path }) => {
+  await released
+  return new Response(ANSWERS[path], { status: statuses.get(path) ?? 200 })
+})
 const gateway = await fileGateway()
 
 let round = 0
-/** A model of a new channel for each of these formats, tried in their order. */
+/** A model of a new channel for each of these formats, tried in their order, each with one request at once. */
 async function modelOf(...formats: string[]): Promise<string> {
   round += 1
   const channels = formats.map((format, index) => ({ name: `c-${round}-${index}`, format, priority: index }))
   const rows = channels.map(
     ({ name, format, priority }) =>
-      `  - { name: ${name}, format: ${format}, base_url: "${upstream.url}", api_keys: ["k"], priority: ${priority} }`,
+      `  - { name: ${name}, format: ${format}, base_url: "${upstream.url}", api_keys: ["k"], priority: ${priority}, max_concurrent: 1 }`,
   )
   await gateway.apply(`
 channels:
@@ -48,6 +52,7 @@ const asked = () => upstream.seen.map(({ path }) => path)
 
 afterEach(() => {
   statuses.clear()
+  released = Promise.resolve()
   upstream.seen.length = 0
 })
 
@@ -89,6 +94,19 @@ describe('a channel whose format cannot say the request', () => {
     await (await askWithSound(model)).text()
     statuses.clear()
     expect(await (await askWithSound(model)).text()).toContain('gpt')
+  })
+
+  test('is no reason to refuse while another, which can, is only full', async () => {
+    const model = await modelOf('anthropic-messages', 'openai-chat-completions')
+    const release = Promise.withResolvers<void>()
+    released = release.promise
+    const filled = askWithSound(model)
+    await until(() => upstream.seen.length === 1)
+    const refused = await askWithSound(model)
+    expect(refused.headers.get('retry-after')).toBe('1')
+    expect(await readError(refused, 'chat')).toMatchObject({ status: 503, code: 'no_channel' })
+    release.resolve()
+    expect(await (await filled).text()).toContain('gpt')
   })
 
   test('is passed over where all are held back', async () => {

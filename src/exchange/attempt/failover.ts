@@ -68,7 +68,8 @@ export interface Try<P extends Prepared> {
  * candidate may do better: what fails once output was let through says that none may. A candidate whose format cannot say
  * the request is passed over. Candidates whose breakers are open are asked only when there is no other, and then only the
  * first.
- * @throws GatewayError of the last attempt; where none was made, of the first candidate that was passed over, or `no_channel`
+ * @throws GatewayError of the last attempt; where none was made, of the first candidate that was passed over, or
+ * `no_channel` while another is full
  */
 export async function overCandidates<P extends Prepared, T>(
   admitted: Servable<P>,
@@ -81,6 +82,7 @@ export async function overCandidates<P extends Prepared, T>(
   let candidates: readonly Candidate[] = isLastResort ? selection.paused : selection.ready
   let failure: GatewayError | undefined
   let objection: GatewayError | undefined
+  let { someAreFull } = selection
   for (let attempts = 0; attempts < MAX_ATTEMPTS; ) {
     const [candidate, ...others] = candidates
     if (candidate === undefined) {
@@ -92,7 +94,10 @@ export async function overCandidates<P extends Prepared, T>(
     }
     candidates = others
     const place = selector.begin(candidate, record.id, isLastResort)
-    if (place === undefined) continue
+    if (place === undefined) {
+      someAreFull = true
+      continue
+    }
     admitted.recallRefusal?.(candidate)
     const result = await runAttempt(admitted, candidate, place, attempt)
     if (result instanceof Objection) {
@@ -108,7 +113,8 @@ export async function overCandidates<P extends Prepared, T>(
     failure = result.error
     candidates = candidatesAfter(failure, admitted, candidate, isLastResort ? [] : others)
   }
-  throw failure ?? objection ?? noChannel(model.id, selection.retryAfterMs)
+  // What is full now may be one that can be told.
+  throw failure ?? (someAreFull ? undefined : objection) ?? noChannel(model.id, selection.retryAfterMs)
 }
 
 /**
