@@ -64,6 +64,17 @@ describe('a channel whose format cannot say the request', () => {
     expect(await gateway.lastExchange()).toMatchObject({ attempts: 1, end_state: 'complete' })
   })
 
+  test('is passed over where we cannot read what the other may know', async () => {
+    const model = await modelOf('anthropic-messages', 'openai-chat-completions')
+    const response = await gateway.post('/v1/chat/completions', {
+      model,
+      response_format: { type: 'grammar', grammar: 'root ::= "yes"' },
+      messages: HI,
+    })
+    expect(await response.text()).toContain('gpt')
+    expect(asked()).toEqual(['/v1/chat/completions'])
+  })
+
   test('is passed over in strict mode for what would be lost there', async () => {
     const model = await modelOf('anthropic-messages', 'openai-chat-completions')
     const body = { model, logit_bias: { '1': 5 }, messages: HI }

@@ -65,9 +65,9 @@ export interface Try<P extends Prepared> {
 
 /**
  * Makes attempts, one candidate after another, until one succeeds. Goes on only while the failure says that another
- * candidate may do better: what fails once output was let through says that none may. A candidate whose format cannot say
- * the request is passed over. Candidates whose breakers are open are asked only when there is no other, and then only the
- * first.
+ * candidate may do better: what fails once output was let through says that none may. A candidate in whose format the
+ * request cannot be written is passed over. Candidates whose breakers are open are asked only when there is no other, and
+ * then only the first.
  * @throws GatewayError of the last attempt; where none was made, of the first candidate that was passed over, or
  * `no_channel` while another is full
  */
@@ -148,7 +148,7 @@ class Failure {
   }
 }
 
-/** Why no attempt was made: the candidate's format cannot say the request. */
+/** Why no attempt was made: the request cannot be written in the candidate's format. */
 class Objection extends Failure {}
 
 /** Makes one attempt, and reports how it went to the breakers and the counters. Fails only by returning a `Failure`. */
@@ -161,9 +161,11 @@ async function runAttempt<P extends Prepared, T>(
   const { gateway, record } = admitted
   const pool = gateway.pools.take()
   const report = new AttemptReport(gateway, record, candidate.route.channel.name, place)
+  let isPrepared = false
   try {
     const prepared = admitted.prepare(candidate.route)
     const preparation = prepared instanceof Promise ? await prepared : prepared
+    isPrepared = true
     noteAttempt(record, candidate.route, preparation)
     const onFirstOutput = () => report.health({ kind: 'ok' })
     const result = await attempt({ preparation, candidate, pool, onFirstOutput })
@@ -171,7 +173,8 @@ async function runAttempt<P extends Prepared, T>(
     return result
   } catch (error) {
     const failure = asGatewayError(error)
-    if (failure.kind === 'unsupported_parameter') {
+    // Another may take it as it is, which needs no understanding and no memory.
+    if (!isPrepared && (failure.status === 400 || failure.kind === 'overloaded')) {
       report.health({ kind: 'ignored' })
       return new Objection(failure)
     }
