@@ -169,11 +169,13 @@ export class Limiter {
       if (!result.allowed) {
         this.#mirror({ slot, result })
         for (const one of taken) this.#mirrorWithout(one)
-        const slots = taken.map(({ slot }) => slot)
-        if (slots.length > 0) await this.#giveBack({ ...plan, slots }, corrections, !shared.isAway)
+        // Remembered before anything else is waited for, in which what is given back meanwhile would be missed.
+        const refused = this.#blocked({ slot, result }, limits)
+        const held = { ...plan, slots: taken.map(({ slot }) => slot) }
+        if (taken.length > 0) await this.#giveBack(held, this.#unblocking(held), !shared.isAway)
         const others = await this.#look(shared, plan.slots.slice(index + 1))
         for (const other of others) limits.push(...limitStates(other.slot, other.result, 1))
-        return this.#refuse({ slot, result }, others, limits)
+        return this.#longest(refused, others, limits)
       }
       taken.push({ slot, result })
     }
@@ -255,9 +257,9 @@ export class Limiter {
     return looks.flatMap(look => (look.status === 'fulfilled' ? [look.value] : []))
   }
 
-  /** The refusal that makes it wait longest, of the slot that refused and of others that would have. */
-  #refuse(refused: SlotAnswer, others: readonly SlotAnswer[], limits: LimitState[]): LimitRefusal {
-    let longest = this.#blocked(refused, limits)
+  /** The refusal that makes it wait longest, of the one that came and of slots that would have refused as well. */
+  #longest(refused: LimitRefusal, others: readonly SlotAnswer[], limits: LimitState[]): LimitRefusal {
+    let longest = refused
     for (const other of others) {
       if (!other.result.allowed) longest = longerOf(longest, this.#blocked(other, limits))
     }
@@ -282,14 +284,19 @@ export class Limiter {
     const shared = this.#shared
     if (shared === undefined) return undefined
     const { countedBy, plan } = lease
+    const correction = this.#unblocking(plan, tokens)
+    if (countedBy === 'nobody') return this.#leases.releaseInRedis(plan)
+    return this.#giveBack(plan, correction, countedBy === 'redis' && !shared.isAway)
+  }
+
+  /** The correction of a plan that is over; what it gives back is no longer known to be used up. */
+  #unblocking(plan: Plan, tokens?: number): Correction {
     this.#blocks.forgetLeases(plan)
-    const correction = (slot: Slot) => {
+    return slot => {
       const deltas = corrections(slot, tokens)
       this.#blocks.forget(deltas.map(({ key }) => key))
       return deltas
     }
-    if (countedBy === 'nobody') return this.#leases.releaseInRedis(plan)
-    return this.#giveBack(plan, correction, countedBy === 'redis' && !shared.isAway)
   }
 
   /** Tells Redis what a plan gives back: now, or with the arrears where Redis did not count it or is away. */

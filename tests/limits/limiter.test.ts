@@ -182,6 +182,20 @@ describe.each(modes)('limits counted %s', mode => {
     await limiter.close()
   })
 
+  test("what a model's refusal gives back can be had at once, also by who was refused for want of it", async () => {
+    const limiter = await open()
+    const take = async (account: number, model: string) => {
+      const limits = { requestsPerMinute: 1, concurrentRequests: 1 }
+      return limiter.take(ask({ account, model, modelLimits: limits, accountLimits: limits }))
+    }
+    granted(await take(1, 'full'))
+    const [, second] = await Promise.all([take(2, 'full'), take(2, 'free')])
+    // Where this process counts, the first has given back by then.
+    if (second.allowed) await limiter.refund(second.lease)
+    granted(await take(2, 'free'))
+    await limiter.close()
+  })
+
   test("of an account's limit and a model's the one that is longer to wait for is told, and again", async () => {
     const limiter = await open()
     const request = (model: string, tokens: number) =>
