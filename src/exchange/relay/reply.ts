@@ -92,7 +92,8 @@ export function answerHeaders(
   addIdentity(headers, record.id, record.surface)
   limitHeadersOf(record, now, headers)
   headers['x-tollgate-model'] = headerText(record.model ?? '')
-  if (record.tellsOperators) headers['x-tollgate-channel'] = headerText(record.channel ?? '')
+  const { channel } = record
+  if (record.tellsOperators && channel !== undefined) headers['x-tollgate-channel'] = headerText(channel)
   if (record.losses.length > 0) headers['x-tollgate-losses'] = headerText(record.losses.join(', '))
   return headers
 }

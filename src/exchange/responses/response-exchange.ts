@@ -5,7 +5,7 @@ import type { Reservation } from '@/exchange/billing/charge.ts'
 import type { CallFacts, CallState, ConversationCall } from '@/exchange/call.ts'
 import { runExchange } from '@/exchange/exchange.ts'
 import type { ExchangeRecord } from '@/exchange/record.ts'
-import { identityHeaders, isEventStream, limitHeadersOf } from '@/exchange/relay/reply.ts'
+import { answerHeaders, isEventStream } from '@/exchange/relay/reply.ts'
 import { encodeFailure } from '@/formats/openai-responses/answer/error.ts'
 import { emptyResponse } from '@/formats/openai-responses/answer/reply.ts'
 import { asString, parseObject } from '@/json/json.ts'
@@ -131,7 +131,7 @@ class ResponseState implements CallState {
     // One that comes late is ended as one of a process that died.
     await inTime(responses.store.add({ ...turn, status: 'queued', response, events: [] }), clock)
     this.#run.isStored = true
-    const headers = { ...identityHeaders(record.id, record.surface), ...limitHeadersOf(record, clock.now()) }
+    const headers = answerHeaders(record, clock.now())
     record.isDetached = !turn.streams
     this.#detach(
       turn.streams

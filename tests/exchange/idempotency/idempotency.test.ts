@@ -491,6 +491,18 @@ describe('a response that runs in the background', () => {
     fed.close()
     await until(async () => (await newCharges()).length > 0)
   })
+
+  test.each([false, true])('is not told to a key that may not use its model, streamed: %p', async stream => {
+    const body = { model: 'chat/echo', input: 'hi', background: true, stream }
+    await (await askResponses('/v1/responses', body)).text()
+    const { accountId } = gateway
+    const narrow = await gateway.keys.createKey({ accountId, name: '', models: ['whisper'] })
+    const refused = await gateway.post('/v1/responses', body, {
+      key: narrow.key,
+      headers: { 'idempotency-key': key },
+    })
+    expect((await readError(refused, 'responses')).code).toBe('model_not_found')
+  })
 })
 
 test('a compaction is made once, also where it is asked of an upstream that has no such call', async () => {
