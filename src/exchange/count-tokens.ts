@@ -10,6 +10,7 @@ import { estimateTokens } from '@/exchange/billing/token-estimate.ts'
 import { answerHeaders, errorResponse, limitHeadersOf } from '@/exchange/relay/reply.ts'
 import { inCallersWords } from '@/formats/lowering/caller-words.ts'
 import { type CountingCodec, canCount, lowerCount } from '@/formats/lowering/lowering.ts'
+import { mediaToFetch } from '@/formats/media/media-urls.ts'
 import { CODECS } from '@/formats/registry.ts'
 import type { GenerationRequest } from '@/generation/request.ts'
 import { asObject, type JsonObject, parseObject } from '@/json/json.ts'
@@ -74,8 +75,8 @@ export async function countTokens(gateway: Gateway, call: ConversationCall): Pro
 }
 
 /**
- * The count of the first route that gives one. An upstream's failure is no failure of the caller's, who gets an
- * estimate then; only what is wrong with the request itself is.
+ * The count of the first route that gives one; those for which the request cannot be written are passed over. An upstream's
+ * failure is no failure of the caller's, who gets an estimate then; only what is wrong with the request itself is.
  */
 async function countFor(counting: Counting): Promise<TokenCount> {
   const { gateway, record, prompt, model, interruption } = counting
@@ -83,16 +84,30 @@ async function countFor(counting: Counting): Promise<TokenCount> {
   const ways = selector.select(model.routes, traitsOf(record, prompt, model)).ready.flatMap(countingWay)
   // No upstream will look at the request, so what is wrong with it is found here.
   if (ways.length === 0) decodeCounted(prompt)
+  const objections = new Map<Route, GatewayError>()
+  let asked = 0
   const stopTimer = gateway.clock.after(COUNT_MS, () => interruption.interrupt(tooSlow()))
   try {
-    for (const way of ways.slice(0, MAX_ATTEMPTS)) {
-      const answer = await ask(counting, way)
+    for (const way of ways) {
+      const { route } = way.candidate
+      if (objections.has(route)) continue
+      if (asked === MAX_ATTEMPTS) break
+      const preparation = written(counting, way)
+      if (preparation instanceof GatewayError) {
+        objections.set(route, preparation)
+        continue
+      }
+      asked += 1
+      const answer = await ask(counting, way, preparation)
       if (!(answer instanceof GatewayError)) return { body: answer, by: 'upstream' }
       record.error = answer
     }
   } finally {
     stopTimer()
   }
+  const [objection] = objections.values()
+  const isServed = (route: Route) => !objections.has(route) || isServedWithMedia(counting, route)
+  if (objection !== undefined && !model.routes.some(isServed)) throw objection
   return { body: JSON.stringify(estimated(prompt)), by: 'estimate' }
 }
 
@@ -109,32 +124,49 @@ function countingWay(candidate: Candidate): CountingWay[] {
   return canCount(codec) ? [{ candidate, codec }] : []
 }
 
+/** Whether media are fetched for the request itself where a route's format has no word for them, as for a count they are not. */
+function isServedWithMedia({ gateway, prompt, model }: Counting, route: Route): boolean {
+  if (!gateway.fetchesMedia()) return false
+  const codec = CODECS[route.channel.format]
+  return mediaToFetch(decodeCounted(prompt), codec, targetOf(model, route)).size > 0
+}
+
+/** The request for one route, or why it cannot be written. */
+function written(counting: Counting, way: CountingWay): Sendable | GatewayError {
+  try {
+    return prepareCount(counting, way)
+  } catch (error) {
+    if (error instanceof GatewayError) return error
+    throw error
+  }
+}
+
 /**
  * The answer of one route as text for the caller, or why there is none.
  * @throws GatewayError that the caller has to know of
  */
-async function ask(counting: Counting, way: CountingWay): Promise<string | GatewayError> {
-  const { candidate } = way
+async function ask(
+  counting: Counting,
+  { candidate, codec }: CountingWay,
+  preparation: Sendable,
+): Promise<string | GatewayError> {
   const { route } = candidate
-  const { gateway, record, prompt, model } = counting
+  const { gateway, record, prompt } = counting
   const { attempts } = gateway.metrics
   const channel = route.channel.name
   record.attempts += 1
   record.channel = channel
   record.channelFormat = route.channel.format
   try {
-    const preparation = prepareCount(counting, way)
     const answer = await fetchWhole(counting, { preparation, candidate }, bytes =>
-      readCount(utf8.decode(bytes), prompt, way.codec),
+      readCount(utf8.decode(bytes), prompt, codec),
     )
     attempts.of(channel, 'ok').add()
     return answer
   } catch (error) {
     const failure = asGatewayError(error)
     attempts.of(channel, failure.kind).add()
-    // A channel that cannot be told the request is passed over for the model's others.
-    const isPassedOver = failure.kind === 'unsupported_parameter' && model.routes.length > 1
-    if (isCallersFault(failure) && !isPassedOver) throw failure
+    if (isCallersFault(failure)) throw failure
     return failure
   }
 }

@@ -1,8 +1,9 @@
-import { afterEach, describe, expect, test } from 'bun:test'
+import { afterEach, describe, expect, spyOn, test } from 'bun:test'
 import { fileGateway } from '#tests/support/gateway/file-gateway.ts'
 import { fileUpstream } from '#tests/support/upstreams/file-upstream.ts'
 import { until } from '#tests/support/upstreams/upstream.ts'
 import { readError } from '#tests/surfaces/calls.ts'
+import { GatewayError } from '@/errors/gateway-error.ts'
 
 const ANSWERS: Readonly<Record<string, string>> = {
   '/v1/responses/input_tokens': '{"object":"response.input_tokens","input_tokens":33}',
@@ -21,14 +22,18 @@ const upstream = fileUpstream(async ({ path }) => {
 })
 const gateway = await fileGateway()
 
+await gateway.apply('fetch_media: true')
+
 let round = 0
+/** Of each channel that is made. */
+let keys = ['k']
 /** A model of a new channel for each of these formats, tried in their order, each with one request at once. */
 async function modelOf(...formats: string[]): Promise<string> {
   round += 1
   const channels = formats.map((format, index) => ({ name: `c-${round}-${index}`, format, priority: index }))
   const rows = channels.map(
     ({ name, format, priority }) =>
-      `  - { name: ${name}, format: ${format}, base_url: "${upstream.url}", api_keys: ["k"], priority: ${priority}, max_concurrent: 1 }`,
+      `  - { name: ${name}, format: ${format}, base_url: "${upstream.url}", api_keys: ${JSON.stringify(keys)}, priority: ${priority}, max_concurrent: 1 }`,
   )
   await gateway.apply(`
 channels:
@@ -48,9 +53,20 @@ function askWithSound(model: string): Promise<Response> {
   return gateway.post('/v1/chat/completions', { model, messages: [{ role: 'user', content: [SOUND] }] })
 }
 
+/** By an address, which Gemini does not fetch; nor is there anything that could be fetched. */
+const PICTURE = {
+  role: 'user',
+  content: [{ type: 'image', source: { type: 'url', url: 'http://127.0.0.1:9/a.png' } }],
+}
+
+function askWithPicture(model: string): Promise<Response> {
+  return gateway.post('/v1/messages', { model, max_tokens: 9, messages: [PICTURE] })
+}
+
 const asked = () => upstream.seen.map(({ path }) => path)
 
 afterEach(() => {
+  keys = ['k']
   statuses.clear()
   released = Promise.resolve()
   upstream.seen.length = 0
@@ -69,6 +85,7 @@ describe('a channel whose format cannot say the request', () => {
     const response = await gateway.post('/v1/chat/completions', {
       model,
       response_format: { type: 'grammar', grammar: 'root ::= "yes"' },
+      reasoning_effort: 'low',
       messages: HI,
     })
     expect(await response.text()).toContain('gpt')
@@ -120,6 +137,63 @@ describe('a channel whose format cannot say the request', () => {
     expect(await (await filled).text()).toContain('gpt')
   })
 
+  test('is, as one that fails, no last word while another is only full', async () => {
+    const model = await modelOf('anthropic-messages', 'openai-chat-completions')
+    const release = Promise.withResolvers<void>()
+    released = release.promise
+    const filled = askWithSound(model)
+    await until(() => upstream.seen.length === 1)
+    released = Promise.resolve()
+    statuses.set('/v1/messages', 401)
+    // Asked like any other, then as the last resort.
+    for (const attempts of [1, 2]) {
+      const refused = await gateway.post('/v1/messages', { model, max_tokens: 9, messages: HI })
+      expect(await readError(refused, 'messages')).toMatchObject({ status: 503, code: 'no_channel' })
+      expect(upstream.seen.length).toBe(1 + attempts)
+    }
+    release.resolve()
+    expect(await (await filled).text()).toContain('gpt')
+  })
+
+  test('is no last word while the place of another was taken meanwhile', async () => {
+    const model = await modelOf('gemini-generate-content', 'anthropic-messages')
+    const fetching = Promise.withResolvers<never>()
+    const begun = Promise.withResolvers<void>()
+    const fetchMedia = spyOn(gateway.server.gateway, 'fetchMedia').mockImplementation(() => {
+      begun.resolve()
+      return fetching.promise
+    })
+    const picture = askWithPicture(model)
+    await begun.promise
+    const release = Promise.withResolvers<void>()
+    released = release.promise
+    const filled = gateway.post('/v1/messages', { model, max_tokens: 9, messages: HI })
+    await until(() => upstream.seen.length === 1)
+    fetching.reject(new GatewayError('invalid_request', 'it is not there'))
+    expect(await readError(await picture, 'messages')).toMatchObject({ status: 503, code: 'no_channel' })
+    fetchMedia.mockRestore()
+    release.resolve()
+    expect(await (await filled).text()).toContain('claude')
+  })
+
+  test('is passed over where the media are not to be had that its format wants as data', async () => {
+    const response = await askWithPicture(await modelOf('gemini-generate-content', 'anthropic-messages'))
+    expect(await response.text()).toContain('claude')
+    expect(asked()).toEqual(['/v1/messages'])
+  })
+
+  test('is passed over where there is no memory for writing the request anew, which passes', async () => {
+    const room = spyOn(gateway.server.gateway.bodyRoom, 'takeMade').mockReturnValue(false)
+    const messages = [{ role: 'user', content: 'x'.repeat(100_000) }, PICTURE]
+    const ask = async (...formats: string[]) =>
+      gateway.post('/v1/messages', { model: await modelOf(...formats), max_tokens: 9, messages })
+    const served = await ask('openai-chat-completions', 'anthropic-messages')
+    const refused = await ask('gemini-generate-content', 'openai-chat-completions')
+    room.mockRestore()
+    expect(await served.text()).toContain('claude')
+    expect(await readError(refused, 'messages')).toMatchObject({ status: 503, code: 'overloaded' })
+  })
+
   test('is passed over where all are held back', async () => {
     const model = await modelOf('anthropic-messages', 'openai-chat-completions')
     // A limit passes sooner than a refusal, so this one is the first to be asked.
@@ -131,11 +205,23 @@ describe('a channel whose format cannot say the request', () => {
     expect(await (await askWithSound(model)).text()).toContain('gpt')
   })
 
-  test('is passed over by a count of tokens', async () => {
+  test('is passed over by a count of tokens, with all its keys', async () => {
+    keys = ['k', 'l', 'm']
     const model = await modelOf('anthropic-messages', 'openai-responses')
     const request = { model, input: [{ role: 'user', content: [SOUND] }] }
     const response = await gateway.post('/v1/responses/input_tokens', request)
     expect(await response.json()).toMatchObject({ input_tokens: 33 })
+  })
+
+  test('is no reason to refuse a count of what is served with its media fetched: it is estimated', async () => {
+    const model = await modelOf('gemini-generate-content')
+    const count = () => gateway.post('/v1/messages/count_tokens', { model, messages: [PICTURE] })
+    const estimated = await count()
+    expect([estimated.status, estimated.headers.get('x-tollgate-estimated')]).toEqual([200, 'true'])
+    await gateway.apply('fetch_media: false')
+    const refused = await readError(await count(), 'messages')
+    await gateway.apply('fetch_media: true')
+    expect(refused).toMatchObject({ status: 400, code: 'unsupported_parameter' })
   })
 
   test('is named by what it lacks, if there is no other; of several the first', async () => {

@@ -68,8 +68,8 @@ export interface Try<P extends Prepared> {
  * candidate may do better: what fails once output was let through says that none may. A candidate in whose format the
  * request cannot be written is passed over. Candidates whose breakers are open are asked only when there is no other, and
  * then only the first.
- * @throws GatewayError of the last attempt; where none was made, of the first candidate that was passed over, or
- * `no_channel` while another is full
+ * @throws GatewayError of the last attempt; where none was made, of the first candidate that was passed over; `no_channel`
+ * where there was none, or another is full
  */
 export async function overCandidates<P extends Prepared, T>(
   admitted: Servable<P>,
@@ -101,7 +101,7 @@ export async function overCandidates<P extends Prepared, T>(
     admitted.recallRefusal?.(candidate)
     const result = await runAttempt(admitted, candidate, place, attempt)
     if (result instanceof Objection) {
-      objection ??= result.error
+      objection = sayingMore(objection, result.error)
       candidates = afterFailure(others, candidate, 'ignored')
       continue
     }
@@ -113,8 +113,10 @@ export async function overCandidates<P extends Prepared, T>(
     failure = result.error
     candidates = candidatesAfter(failure, admitted, candidate, isLastResort ? [] : others)
   }
-  // What is full now may be one that can be told.
-  throw failure ?? (someAreFull ? undefined : objection) ?? noChannel(model.id, selection.retryAfterMs)
+  const reason = failure ?? objection
+  // What is full now may serve it.
+  if (reason === undefined || someAreFull) throw noChannel(model.id, selection.retryAfterMs, reason)
+  throw reason
 }
 
 /**
@@ -150,6 +152,11 @@ class Failure {
 
 /** Why no attempt was made: the request cannot be written in the candidate's format. */
 class Objection extends Failure {}
+
+/** Of two objections the first, unless the other may pass. */
+function sayingMore(first: GatewayError | undefined, other: GatewayError): GatewayError {
+  return first === undefined || other.callerMayRetry ? other : first
+}
 
 /** Makes one attempt, and reports how it went to the breakers and the counters. Fails only by returning a `Failure`. */
 async function runAttempt<P extends Prepared, T>(
@@ -234,9 +241,15 @@ function outcomeWithoutError({ endState }: ExchangeRecord): Outcome {
   return { kind: endState === 'client_gone' ? 'ignored' : 'ok' }
 }
 
-function noChannel(model: string, retryAfterMs: number | undefined): GatewayError {
+/** @param reason what came of those that were there */
+function noChannel(
+  model: string,
+  retryAfterMs: number | undefined,
+  reason: GatewayError | undefined,
+): GatewayError {
   return new GatewayError('no_channel', `No channel serves the model '${model}' at the moment`, {
     retryAfterMs,
+    detail: reason?.message,
   })
 }
 

@@ -6,6 +6,7 @@ import { targetOf } from '@/exchange/admission/target.ts'
 import { CODECS } from '@/formats/registry.ts'
 import type { Format } from '@/generation/format.ts'
 import type { Rates, TokenRateName } from '@/generation/rates.ts'
+import type { Reasoning } from '@/generation/request.ts'
 import { escapesOf, mayBeEscaped } from '@/json/escapes.ts'
 import { isJsonObject, type JsonObject, type JsonValue } from '@/json/json.ts'
 import { affordableOutput, areDearer, boundOf, type Ceiling } from '@/pricing/bound.ts'
@@ -129,12 +130,21 @@ function conversionsOf(
     ({ channel: { format } }) => !prompt.isOf(format) && CODECS[format].mostOutput !== undefined,
   )
   if (routes.length === 0) return () => 0
-  const reasoning = namesThought(prompt.format, body) ? prompt.generation().reasoning : undefined
+  const reasoning = namesThought(prompt.format, body) ? reasoningOf(prompt) : undefined
   return maxOutputTokens => {
     const wish = { maxOutputTokens, reasoning }
     return Math.max(
       ...routes.map(route => CODECS[route.channel.format].mostOutput?.(wish, targetOf(model, route)) ?? 0),
     )
+  }
+}
+
+/** Undefined as well where no other format can be told the request: its channels are passed over. */
+function reasoningOf(prompt: Prompt): Reasoning | undefined {
+  try {
+    return prompt.generation().reasoning
+  } catch {
+    return undefined
   }
 }
 
