@@ -339,6 +339,59 @@ describe.skipIf(!HAS_BROWSER)('in the middle of something', () => {
     await dialog.waitFor({ state: 'detached' })
   })
 
+  guarantee('what was opened over a page and closed is not in the browser history twice', async () => {
+    await page.goto('/')
+    await page.getByRole('link', { name: 'Keys', exact: true }).click()
+    await page.getByRole('button', { name: 'Use a key' }).click()
+    const dialog = page.getByRole('dialog', { name: 'Use a key' })
+    await dialog.waitFor()
+    await page.keyboard.press('Escape')
+    await dialog.waitFor({ state: 'detached' })
+    await until(() => page.evaluate<boolean>('navigation.canGoForward'))
+    expect(new URL(page.url()).pathname).toBe('/keys')
+    await page.goBack()
+    await page.getByRole('heading', { name: 'Overview', exact: true }).waitFor()
+  })
+
+  guarantee(
+    'whoever comes back to a list finds as much of it as they had read, and where they were',
+    async () => {
+      await createKey(owner, 'read far')
+      const [key] = await stage.database.sql`select id from api_key order by id desc limit 1`
+      await seedRequests(stage, { accountId, keyId: Number(key?.['id']), count: 130, hours: 1 })
+      await page.getByRole('link', { name: 'All requests', exact: true }).click()
+      const rows = page.getByRole('table', { name: 'Requests' }).getByRole('row')
+      await page.getByRole('button', { name: 'Show more' }).click()
+      const read = rows.nth(90)
+      await read.scrollIntoViewIfNeeded()
+      const [text, top] = [await read.textContent(), await page.evaluate<number>('scrollY')]
+      await read.getByRole('link').first().click()
+      await page.getByRole('heading', { name: OWNER.email, exact: true }).waitFor()
+      await page.goBack()
+      await read.waitFor()
+      expect(await read.textContent()).toBe(text)
+      await until(async () => (await page.evaluate<number>('scrollY')) === top)
+      // A link leads to its beginning.
+      await page.getByRole('link', { name: 'Keys', exact: true }).click()
+      await page.getByRole('heading', { name: 'Keys', exact: true }).waitFor()
+      await page.getByRole('link', { name: 'All requests', exact: true }).click()
+      await rows.nth(50).waitFor()
+      expect([await rows.count(), await page.evaluate<number>('scrollY')]).toEqual([51, 0])
+    },
+  )
+
+  guarantee('a list is as long as before after something of it was changed', async () => {
+    await page.goto('/keys')
+    const rows = page.getByRole('table').getByRole('row')
+    await page.getByRole('button', { name: 'Show more' }).click()
+    await rows.nth(60).waitFor()
+    const count = await rows.count()
+    await rows.nth(55).getByRole('button', { name: 'Revoke' }).click()
+    await page.getByRole('dialog').getByRole('button', { name: 'Revoke key' }).click()
+    await rows.nth(55).getByText('Revoked', { exact: true }).waitFor()
+    expect(await rows.count()).toBe(count)
+  })
+
   guarantee('a live log that was refused is asked for again', async () => {
     await page.route('**/api/admin/live/requests', fail)
     await page.goto('/admin/traffic')

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test'
-import { appendPage, prependItems } from '@/console/web/api/page.ts'
+import { appendPage, prependItems, readPages } from '@/console/web/api/page.ts'
 import { logAddress } from '@/console/web/pages/requests/log-address.ts'
 import { type LineFilter, matchesFilter, timeOf } from '@/console/web/stream/line-filter.ts'
 
@@ -22,6 +22,32 @@ describe('a list read page by page', () => {
       idOf,
     )
     expect(list.items).toEqual([{ id: 3 }, { id: 2 }, { id: 1 }])
+  })
+
+  describe('and then anew', () => {
+    const ask = async (cursor = '9') => ({ items: [{ id: Number(cursor) }], next: `${Number(cursor) - 1}` })
+
+    test('is asked for as many pages, and for no more items than may be', async () => {
+      const list = await readPages(ask, { count: 3, most: 1000 }, idOf)
+      expect(list).toEqual({ items: [{ id: 9 }, { id: 8 }, { id: 7 }], next: '6' })
+      expect((await readPages(ask, { count: 3, most: 2 }, idOf)).items).toHaveLength(2)
+    })
+
+    test('ends with the last page', async () => {
+      const list = await readPages(
+        async () => ({ items: [{ id: 1 }], next: null }),
+        { count: 3, most: 9 },
+        idOf,
+      )
+      expect(list).toEqual({ items: [{ id: 1 }], next: null })
+    })
+
+    test('ends before a page that cannot be read, and without the first is none', async () => {
+      const lost = async (cursor: string) => Promise.reject(new Error(`no page ${cursor}`))
+      const list = await readPages(c => (c === '7' ? lost(c) : ask(c)), { count: 3, most: 9 }, idOf)
+      expect(list).toEqual({ items: [{ id: 9 }, { id: 8 }], next: '7' })
+      expect(readPages(() => lost('9'), { count: 3, most: 9 }, idOf)).rejects.toThrow('no page 9')
+    })
   })
 })
 

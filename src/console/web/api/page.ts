@@ -21,6 +21,24 @@ export function appendPage<Item>(
   }
 }
 
+/**
+ * The first pages as one, so many of them or until there are `most` items. Where a later one cannot be read they end
+ * there, and somebody may ask for it.
+ */
+export async function readPages<Item>(
+  ask: (cursor: string | undefined) => Promise<Page<Item>>,
+  { count, most }: { count: number; most: number },
+  idOf: (item: Item) => string | number,
+): Promise<Page<Item>> {
+  let pages = await ask(undefined)
+  for (let read = 1; read < count && pages.next !== null && pages.items.length < most; read += 1) {
+    const next = await ask(pages.next).catch(() => undefined)
+    if (next === undefined) break
+    pages = appendPage(pages, next, idOf)
+  }
+  return pages
+}
+
 /** Newer items in front. Of more than `most` the oldest are let go, and with them where the list went on. */
 export function prependItems<Item>(
   newer: readonly Item[],

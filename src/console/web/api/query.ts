@@ -1,6 +1,7 @@
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks'
 import { type ApiFailure, asFailure } from './failure.ts'
-import { appendPage, type Page, prependItems } from './page.ts'
+import { appendPage, type Page, prependItems, readPages } from './page.ts'
+import { usePagesRead } from './pages-read.ts'
 
 /** What a page asked the server, as far as it was answered. */
 export interface Query<Data> {
@@ -77,9 +78,13 @@ export function useFirstOf<Item>(
   items: readonly Item[],
   key: string,
 ): { shown: readonly Item[]; more: More | undefined } {
-  const [wanted, setWanted] = useState({ key, count: DRAWN })
-  const count = wanted.key === key ? wanted.count : DRAWN
-  const load = () => setWanted({ key, count: count + DRAWN })
+  const pages = usePagesRead(key)
+  const [, draw] = useState(0)
+  const load = () => {
+    pages.count += 1
+    draw(pages.count)
+  }
+  const count = pages.count * DRAWN
   const more = { load, busy: false, failure: undefined, searchedTo: undefined }
   return { shown: items.slice(0, count), more: items.length > count ? more : undefined }
 }
@@ -101,13 +106,19 @@ export interface CursorList<Item> {
   prepend(items: readonly Item[]): void
 }
 
-/** Asks for the first page as `useQuery` does, and for each further one when somebody wants it. */
+/**
+ * Asks for the first page as `useQuery` does, and for each further one when somebody wants it. Those that were read are
+ * asked for at once where the list is read anew, also by whoever comes back to it.
+ */
 export function useCursorList<Item>(
   key: string | undefined,
   idOf: (item: Item) => string | number,
   ask: (cursor: string | undefined, signal: AbortSignal) => Promise<Page<Item>>,
 ): CursorList<Item> {
-  const first = useQuery(key, signal => ask(undefined, signal))
+  const pages = usePagesRead(key)
+  const first = useQuery(key, signal =>
+    readPages(cursor => ask(cursor, signal), { count: pages.count, most: MOST_LIVE }, idOf),
+  )
   const [, draw] = useState<Page<Item>>()
   const [failure, setFailure] = useState<ApiFailure>()
   const [busy, setBusy] = useState(false)
@@ -130,6 +141,7 @@ export function useCursorList<Item>(
         // The question may have changed meanwhile; then nobody wants this answer.
         if (shown.current?.next !== from.next) return
         shown.current = appendPage(shown.current, page, idOf)
+        pages.count += 1
         draw(shown.current)
       })
       .catch((error: unknown) => setFailure(asFailure(error)))

@@ -2,7 +2,7 @@ import type { ComponentChildren } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
 import { mayPass } from '../api/failure.ts'
 import type { Query } from '../api/query.ts'
-import { arriveAt } from './arrival.ts'
+import { arriveAt, useReturn } from './arrival.ts'
 import { Button } from './button.tsx'
 import { FailureNotice, Waiting } from './notice.tsx'
 
@@ -14,16 +14,14 @@ interface PageProps {
   children: ComponentChildren
 }
 
-/** A page: names the document, and takes the focus to its heading. */
+/** A page: names the document, takes the focus to its heading, and begins at the top for whoever does not come back to it. */
 export function Page({ title, lead, actions, children }: PageProps) {
   const heading = useRef<HTMLHeadingElement>(null)
   useEffect(() => {
     document.title = `${title} · Tollgate`
   }, [title])
-  useEffect(() => {
-    arriveAt(heading.current)
-    window.scrollTo(0, 0)
-  }, [])
+  useReturn()
+  useEffect(() => arriveAt(heading.current), [])
   return (
     <div class="page">
       <div class="page-head">
