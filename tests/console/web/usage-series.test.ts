@@ -1,5 +1,11 @@
-import { expect, test } from 'bun:test'
-import { drawnValues, fewest, type Series, totalText } from '@/console/web/pages/requests/usage-series.ts'
+import { describe, expect, test } from 'bun:test'
+import {
+  bucketsInPart,
+  drawnValues,
+  fewest,
+  type Series,
+  totalText,
+} from '@/console/web/pages/requests/usage-series.ts'
 
 function seriesOf(id: string, spend: string, failed: number): Series {
   return {
@@ -31,4 +37,27 @@ test('all those that the server tells no further apart stay the last, and lose n
   const failed = series.flatMap(one => drawnValues(one, 'failed'))
   expect(failed.reduce((sum, count) => sum + count, 0)).toBe(47)
   expect(totalText(series[0] ?? seriesOf('', '0', 0), 'failed', 'USD')).toBe('7')
+})
+
+describe('of a chart what is not counted whole is', () => {
+  const HOURS = ['2026-11-27T20:00:00Z', '2026-11-27T21:00:00Z', '2026-11-27T22:00:00Z']
+  const DAYS = [26, 27].map(day => new Date(2026, 10, day).toISOString())
+  const [from, to] = ['2026-11-27T20:20:00Z', '2026-11-27T22:20:00Z']
+
+  test('the hour in which it begins, and the one that runs', () => {
+    const found = bucketsInPart({ buckets: HOURS, bucket: 'hour', from, to }, Date.parse(to))
+    expect(found).toEqual([HOURS[0] ?? '', HOURS[2] ?? ''])
+  })
+
+  test('the day that runs, also where all of it was asked for, and none that is over', () => {
+    const [first = '', today = ''] = DAYS
+    const asked = {
+      buckets: DAYS,
+      bucket: 'day',
+      from: first,
+      to: new Date(2026, 10, 28).toISOString(),
+    } as const
+    expect(bucketsInPart(asked, new Date(2026, 10, 27, 22).getTime())).toEqual([today])
+    expect(bucketsInPart(asked, new Date(2026, 10, 28).getTime())).toEqual([])
+  })
 })

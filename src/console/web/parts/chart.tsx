@@ -15,6 +15,8 @@ interface ChartProps {
   label: string
   /** Beginnings of the buckets, as seconds since 1970. */
   times: readonly number[]
+  /** Those of them that are not counted whole. */
+  inPart: ReadonlySet<number>
   /** Drawn from the ground up. */
   series: readonly ChartSeries[]
   /** The buckets are days. */
@@ -94,11 +96,12 @@ function colourOf(index: number): string {
 
 function paint(
   element: HTMLElement,
-  { times, series, isDaily, isCount, zone, tickTexts }: ChartProps,
+  { times, inPart, series, isDaily, isCount, zone, tickTexts }: ChartProps,
   onTip: (tip: { index: number; left: number } | undefined) => void,
 ): uPlot {
   const ink = resolveColour(element, '--ink-faint')
   const line = resolveColour(element, '--line')
+  const surface = resolveColour(element, '--surface')
   const axis = { stroke: ink, font: FONT, gap: GAP, ticks: { show: false } }
   const halfBucket = ((times[1] ?? 3600) - (times[0] ?? 0)) / 2
   const bars = uPlot.paths.bars?.({ size: [0.72, 48], radius: [0.15, 0] })
@@ -143,6 +146,7 @@ function paint(
     ],
     tzDate: seconds => uPlot.tzDate(new Date(seconds * 1000), zone),
     hooks: {
+      draw: [plot => pale(plot, [...inPart], halfBucket, surface)],
       setCursor: [
         plot => {
           const { idx, left = -1 } = plot.cursor
@@ -154,6 +158,18 @@ function paint(
     },
   }
   return new uPlot(options, [[...times], ...painted], element)
+}
+
+/** Lets the ground shine through the bars at these times. */
+function pale({ ctx, bbox, valToPos }: uPlot, times: readonly number[], half: number, ground: string): void {
+  ctx.save()
+  ctx.globalAlpha = 0.5
+  ctx.fillStyle = ground
+  for (const time of times) {
+    const left = valToPos(time - half, 'x', true)
+    ctx.fillRect(left, bbox.top, valToPos(time + half, 'x', true) - left, bbox.height)
+  }
+  ctx.restore()
 }
 
 /** As wide as its longest text: what is wider than its axis is cut off at the beginning, where an amount is largest. */

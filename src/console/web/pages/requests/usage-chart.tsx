@@ -7,7 +7,15 @@ import { StackedBars, Swatch } from '../../parts/chart.tsx'
 import { useCurrency } from '../../session.tsx'
 import { LOG_ID } from './request-filters.tsx'
 import { UsageTable, UsageTotals } from './usage-figures.tsx'
-import { asMoney, drawnValues, fewest, MEASURE_NAMES, type Measure, totalText } from './usage-series.ts'
+import {
+  asMoney,
+  bucketsInPart,
+  drawnValues,
+  fewest,
+  MEASURE_NAMES,
+  type Measure,
+  totalText,
+} from './usage-series.ts'
 
 interface UsageChartProps {
   usage: Usage
@@ -30,12 +38,20 @@ export function UsageChart({ usage, measure, logOf }: UsageChartProps) {
   const tickTexts = (values: readonly number[]) =>
     measure === 'spend' ? alignedMoney(values.map(asMoney), currency) : values.map(compactNumber)
   const isDaily = usage.bucket === 'day'
-  const timeText = useMemo(() => timeTexts(times, isDaily, usage.zone), [times, isDaily, usage.zone])
+  const inPart = useMemo(
+    () => new Set(bucketsInPart(usage, Date.now()).map(iso => Date.parse(iso) / 1000)),
+    [usage],
+  )
+  const timeText = useMemo(() => {
+    const plain = timeTexts(times, isDaily, usage.zone)
+    return (seconds: number) => (inPart.has(seconds) ? `${plain(seconds)}, in part` : plain(seconds))
+  }, [times, isDaily, usage.zone, inPart])
   return (
     <>
       <StackedBars
         label={`${MEASURE_NAMES[measure]} over time; the table below holds the same figures`}
         times={times}
+        inPart={inPart}
         series={series}
         isDaily={isDaily}
         isCount={measure !== 'spend'}
@@ -46,6 +62,7 @@ export function UsageChart({ usage, measure, logOf }: UsageChartProps) {
       />
       <p class="hint">
         {isDaily ? 'Days' : 'Hours'} of {zoneName(usage.zone)}
+        {inPart.size === 0 ? null : `; paler: not a whole ${isDaily ? 'day' : 'hour'}`}
       </p>
       <ul class="legend-list" aria-label="Series">
         {shown.map((one, index) => (

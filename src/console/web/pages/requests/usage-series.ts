@@ -2,6 +2,7 @@ import type { Usage } from '../../../api/contract/usage.ts'
 import { addMoney, drawnMoney, shortMoney } from '../../format/money.ts'
 import { compactNumber } from '../../format/number.ts'
 import { SERIES_COLOURS } from '../../format/stack.ts'
+import { daysBefore } from '../../format/time.ts'
 
 /** One line of a chart. */
 export type Series = Omit<Usage['series'][number], 'cached_tokens'>
@@ -14,6 +15,20 @@ export const MEASURE_NAMES: Record<Measure, string> = {
   tokens: 'Tokens',
   requests: 'Requests',
   failed: 'Not complete',
+}
+
+/** The beginnings of the buckets of which only a part is counted: what came before was not asked for, or it is not over. */
+export function bucketsInPart(
+  { buckets, bucket, from, to }: Pick<Usage, 'buckets' | 'bucket' | 'from' | 'to'>,
+  now: number,
+): string[] {
+  const counted = { from: Date.parse(from), to: Math.min(Date.parse(to), now) }
+  return buckets.filter(iso => Date.parse(iso) < counted.from || endOf(iso, bucket) > counted.to)
+}
+
+function endOf(iso: string, bucket: Usage['bucket']): number {
+  if (bucket === 'day') return daysBefore(new Date(iso), -1).getTime()
+  return Date.parse(iso) + (bucket === 'hour' ? 3_600_000 : 60_000)
 }
 
 /** As many series as there are colours; those that have least of what is shown are one. */
