@@ -1,6 +1,7 @@
 import { and, desc, eq, lt, sql } from 'drizzle-orm'
 import { auditRun, redeemCode, refusedSettlement } from '@/db/schema.ts'
 import { audit } from '@/ledger/audit.ts'
+import { CHECKS } from '@/ledger/audit-checks.ts'
 import { formatMoney } from '@/pricing/money.ts'
 import { administer, readActs } from '../acts.ts'
 import type { Console } from '../deployment.ts'
@@ -138,6 +139,7 @@ function auditRow(run: StoredAudit): AuditRun {
       title,
       ok: count === 0 || informational,
       informational,
+      suspends: CHECKS.some(check => check.name === name && check.breaksAccount === true),
       count,
       difference: formatMoney(BigInt(difference_nano)),
       first: [...first],

@@ -56,6 +56,8 @@ describe.skipIf(!HAS_BROWSER)('books that do not agree', () => {
       await page.getByText('The last audit of everything found something wrong').waitFor()
       expect(await audits.nth(1).textContent()).toMatch(/Agrees.*Since the last good one/)
       expect(await first.textContent()).toMatch(/Redeem codes count their uses.*Broken/)
+      // For that nobody is suspended.
+      expect(await page.getByRole('link', { name: 'which ones were' }).count()).toBe(0)
 
       await gateway.database.sql.begin(async tx => {
         await tx`set local session_replication_role = replica`

@@ -139,6 +139,36 @@ describe.skipIf(!HAS_BROWSER)('names of models, keys and users', () => {
   )
 
   test(
+    'break in the audit log only where an address has a dot or its @',
+    async () => {
+      const { page } = owner
+      await stage.database.sql`
+        insert into admin_act (email, action, target, ip)
+        values ('margarethe.hohenstein@example.com', 'model.update', 'model anthropic/claude-opus-4-1-20250805',
+          '2001:db8:85a3:8d3:1319:8a2e:370:7348')`
+      await page.setViewportSize({ width: 1280, height: 800 })
+      await page.goto('/admin/log?by=margarethe')
+      await page.getByRole('cell').getByText('margarethe').waitFor()
+      const lines = await page.evaluate<number[]>(`(() => {
+        const texts = [...document.querySelector('td[data-label="By"] div').childNodes].filter(one => one.data?.trim())
+        return texts.map(text => {
+          const range = document.createRange()
+          range.selectNodeContents(text)
+          return range.getClientRects().length
+        })
+      })()`)
+      expect(lines.length).toBeGreaterThan(1)
+      expect(lines.every(count => count === 1)).toBe(true)
+      await page.setViewportSize({ width: 390, height: 800 })
+      const lefts = await page.evaluate<number[]>(`
+        [...document.querySelectorAll('td[data-label="By"] small, td[data-label="Time"] time')]
+          .map(one => one.getBoundingClientRect().left)`)
+      expect(new Set(lefts).size).toBe(1)
+    },
+    BROWSER_TIMEOUT_MS,
+  )
+
+  test(
     'turn no sentence round that they stand in',
     async () => {
       const { page } = owner

@@ -33,6 +33,8 @@ const auditRun = closed({
       title: Type.String(),
       ok: Type.Boolean(),
       informational: Type.Boolean(),
+      /** Accounts that it finds are suspended. */
+      suspends: Type.Boolean(),
       count: Type.Integer(),
       difference: money,
       first: Type.Array(Type.String()),

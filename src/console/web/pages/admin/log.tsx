@@ -1,3 +1,4 @@
+import { Fragment } from 'preact'
 import type { Act } from '../../../api/contract/admin-ledger.ts'
 import { useAddressState, useSettled } from '../../api/address.ts'
 import { call } from '../../api/client.ts'
@@ -75,10 +76,17 @@ export function LogPage() {
 }
 
 const COLUMNS: readonly Column<Act>[] = [
-  { label: 'Act', kind: 'primary-cell', cell: act => actName(act.action) },
+  { label: 'Act', kind: 'primary-cell', cell: act => breakable(act.action) },
   { label: 'Done to', cell: act => act.target },
-  { label: 'By', cell: act => act.email || <span class="soft">the command line</span> },
-  { label: 'From', kind: 'nowrap', cell: act => act.ip ?? <span class="soft">here</span> },
+  {
+    label: 'By',
+    cell: ({ email, ip }) => (
+      <div>
+        {email === '' ? <span class="soft">the command line</span> : breakable(email)} <br />
+        <small class="soft">{ip === null ? 'here' : `from ${ip}`}</small>
+      </div>
+    ),
+  },
   { label: 'Time', kind: 'nowrap', cell: act => <When iso={act.at} /> },
   {
     label: 'Change',
@@ -102,15 +110,14 @@ const COLUMNS: readonly Column<Act>[] = [
   },
 ]
 
-/** A name that may break after its dot. */
-function actName(action: string) {
-  const [subject, verb] = action.split('.')
-  return (
-    <>
-      {subject}.<wbr />
-      {verb}
-    </>
-  )
+/** A name that may break after its dots, an address also after its @. */
+function breakable(name: string) {
+  return name.split(/(?<=[.@])/).map((part, index) => (
+    <Fragment key={`${index} ${part}`}>
+      {part}
+      <wbr />
+    </Fragment>
+  ))
 }
 
 function jsonText(value: unknown): string {

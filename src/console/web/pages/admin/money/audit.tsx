@@ -89,8 +89,14 @@ function Verdict({ last, lastFull }: { last: AuditRun; lastFull: AuditRun | unde
         <Notice kind="bad">
           <span>
             {telling === last ? 'The last audit found' : 'The last audit of everything found'} something
-            wrong. See below what, and where it begins. An account whose balance is not what its entries say
-            is suspended: <a href="/admin/log?action=account.suspend&by=ledger+audit">which ones were</a>
+            wrong. See below what, and where it begins.
+            {telling.checks.some(({ ok, suspends }) => suspends && !ok) ? (
+              <>
+                {' '}
+                An account whose balance is not what its entries say is suspended:{' '}
+                <a href="/admin/log?action=account.suspend&by=ledger+audit">which ones were</a>
+              </>
+            ) : null}
           </span>
         </Notice>
       )}
