@@ -4,6 +4,7 @@ import { ledgerStore } from '@/ledger/store.ts'
 import { formatMoney } from '@/pricing/money.ts'
 import { standingRow } from '../accounts/account-rows.ts'
 import { readLimits } from '../accounts/limit-readings.ts'
+import { findUnpaid } from '../accounts/unpaid-requests.ts'
 import { csv, csvResponse } from '../csv.ts'
 import type { Console } from '../deployment.ts'
 import { keyLabels } from '../key-labels.ts'
@@ -23,10 +24,11 @@ export function usageApi(console: Console, listener: Listener) {
     'GET /api/overview': async ({ signedIn, query }) => {
       const now = clock.now()
       const { accountId } = signedIn.user
-      const [account, spending, expiring] = await Promise.all([
+      const [account, spending, expiring, refusedAt] = await Promise.all([
         accounts.findAccount(accountId),
         readSpending(console, accountId, inZone(now, zoneOf(query.zone))),
         ledgerStore(database).expiringCredit(accountId),
+        findUnpaid(database, accountId, new Date(now - 86_400_000)),
       ])
       return {
         account_id: account.id,
@@ -37,6 +39,7 @@ export function usageApi(console: Console, listener: Listener) {
             ? []
             : [{ amount: formatMoney(remainderNano), expires_at: expiresAt.toISOString() }],
         ),
+        refused_at: refusedAt?.toISOString() ?? null,
         spent_today: formatMoney(spending.today),
         spent_30_days: formatMoney(spending.month),
         limits: await readLimits(database, catalog.defaults(), account, new Date(now)),

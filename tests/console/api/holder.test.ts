@@ -245,6 +245,34 @@ describe('the overview', () => {
   })
 })
 
+test('that credit did not pay for a request is told until some is added, or a hundred later ones were', async () => {
+  const poor = await site.signUp('poor@example.com')
+  const admin = await site.signUp('giver@example.com', 'admin')
+  const refuse = async (code: string, { count = 1, at = new Date() } = {}) => {
+    for (let n = 0; n < count; n += 1) {
+      await gateway.database.sql`
+        insert into exchange (id, account_id, key_id, surface, streamed, usage_source, status, end_state, error_code,
+          started_at, total_ms, attempts)
+        values (${Bun.randomUUIDv7('hex', at)}, ${poor.accountId}, 1, 'chat', true, 'reported', 402, 'refused', ${code},
+          ${at.toISOString()}::text::timestamptz, 1, 0)`
+    }
+    return at.toISOString()
+  }
+  const told = async () => (await site.call(poor, 'GET /api/overview', { query: {} })).refused_at
+  await refuse('credit_exhausted', { at: new Date(Date.now() - 25 * 3_600_000) })
+  expect(await told()).toBeNull()
+  const first = await refuse('credit_exhausted')
+  await refuse('key_budget_exhausted')
+  expect(await told()).toBe(first)
+  await refuse('key_budget_exhausted', { count: 99 })
+  expect(await told()).toBeNull()
+  const second = await refuse('credit_exhausted')
+  expect(await told()).toBe(second)
+  const body = { amount: '1', reason: 'paid' }
+  await site.call(admin, 'POST /api/admin/accounts/:id/credit', { params: { id: poor.accountId }, body })
+  expect(await told()).toBeNull()
+})
+
 test('entries are found by when they were posted, by their holder and by administrators', async () => {
   const dated = await site.signUp('dated@example.com')
   const reader = await site.signUp('reader-of-entries@example.com', 'read_only')

@@ -219,6 +219,16 @@ describe.skipIf(!HAS_BROWSER)('from the printed link to a paid answer, in a brow
     for (const asked of [paid, refused]) await stage.stored(asked)
     await customer.page.goto('/requests?status=402')
     await customer.page.getByRole('cell').getByText('Refused').first().waitFor()
+    // A cent is left.
+    await customer.page.goto('/')
+    await customer.page.getByRole('link', { name: 'they are refused with 402' }).click()
+    await customer.page.getByRole('cell').getByText('Refused').first().waitFor()
+    await customer.page.goto('/playground')
+    await customer.page.getByRole('button', { name: 'Send' }).click()
+    await customer.page
+      .getByRole('status')
+      .getByText(/^Ended after \d+ ms without an event$/)
+      .waitFor()
   })
 
   step('topped up, it works again', async () => {
@@ -460,6 +470,25 @@ describe.skipIf(!HAS_BROWSER)('from the printed link to a paid answer, in a brow
     await page.getByRole('button', { name: 'Revoke narrow' }).click()
     await page.getByRole('button', { name: 'Revoke key' }).click()
     await page.getByRole('row').filter({ hasText: 'narrow' }).getByText('Revoked').waitFor()
+  })
+
+  step('a key that has expired says so, also before it is revoked', async () => {
+    const { page } = customer
+    await createKey(customer, 'for a day')
+    await stage.database
+      .sql`update api_key set expires_at = now() - interval '1 hour' where name = 'for a day'`
+    await owner.page.reload()
+    await page.reload()
+    for (const reader of [page, owner.page]) {
+      const row = reader.getByRole('row').filter({ hasText: 'for a day' })
+      await row.getByText('Expired', { exact: true }).waitFor()
+      await row.getByRole('button', { name: 'Revoke for a day' }).click()
+      const dialog = reader.getByRole('dialog', { name: 'Revoke this key?' })
+      await dialog.getByText('for a day has expired: it is refused already.').waitFor()
+      await dialog.getByRole('button', { name: reader === page ? 'Cancel' : 'Revoke key' }).click()
+      await dialog.waitFor({ state: 'detached' })
+    }
+    await owner.page.getByRole('row').filter({ hasText: 'for a day' }).getByText('Revoked').waitFor()
   })
 
   step('a revoked key stops', async () => {

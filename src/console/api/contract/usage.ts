@@ -30,6 +30,8 @@ const overview = closed({
   available: money,
   /** What is left of credit that has an end, what is used first in front. */
   expiring: Type.Array(closed({ amount: money, expires_at: moment })),
+  /** When the newest of its last 100 requests was refused that credit did not pay for, within a day and since credit was last added; null: none was. */
+  refused_at: nullable(moment),
   /** Since the day began in the zone that was asked for. */
   spent_today: money,
   /** The same, and the 29 days before. */

@@ -8,6 +8,7 @@ import { MoneyFigure } from '../parts/facts.tsx'
 import { Meter } from '../parts/meter.tsx'
 import { Badge, Empty, Notice } from '../parts/notice.tsx'
 import { Answer, Page } from '../parts/page.tsx'
+import { When } from '../parts/when.tsx'
 import { Expiring } from './billing/expiring.tsx'
 import { FirstSteps } from './first-steps.tsx'
 import { NoUsage, UsageCard } from './requests/usage-card.tsx'
@@ -66,12 +67,24 @@ function Warning({ overview }: { overview: Overview }) {
       </Notice>
     )
   }
-  if (isPositive(overview.available)) return null
+  if (!isPositive(overview.available)) {
+    return (
+      <Notice kind="warn">
+        <span>
+          There is no credit left: requests are refused with 402 until there is.{' '}
+          <a href="/billing">Add credit</a>
+        </span>
+      </Notice>
+    )
+  }
+  if (overview.refused_at === null) return null
   return (
     <Notice kind="warn">
       <span>
-        There is no credit left: requests are refused with 402 until there is.{' '}
-        <a href="/billing">Add credit</a>
+        The credit that is left does not pay for what some requests may cost at most:{' '}
+        <a href="/requests?status=402&since=day">they are refused with 402</a>, the last one{' '}
+        <When iso={overview.refused_at} style="since" />. <a href="/billing">Add credit</a>, or ask for fewer
+        output tokens at most.
       </span>
     </Notice>
   )

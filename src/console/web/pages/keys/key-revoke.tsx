@@ -29,8 +29,11 @@ export function RevokeKey({
       }}
     >
       <p>
-        <b>{apiKey.name || 'Unnamed'}</b> stops working at once and for good; its running answers end. It
-        begins with <KeyPrefix of={apiKey} />.
+        <b>{apiKey.name || 'Unnamed'}</b>
+        {apiKey.status === 'expired'
+          ? ' has expired: it is refused already.'
+          : ' stops working at once and for good; its running answers end.'}{' '}
+        It begins with <KeyPrefix of={apiKey} />.
       </p>
     </Confirm>
   )

@@ -96,7 +96,7 @@ function columnsOf(requestsAt: string, acts: KeyActs | undefined): Column<Key>[]
           <KeyPrefix of={key} />
           {key.expires_at === null ? null : (
             <small class="narrow soft">
-              expires <When iso={key.expires_at} />
+              {key.status === 'expired' ? 'expired' : 'expires'} <When iso={key.expires_at} />
             </small>
           )}
         </>

@@ -82,6 +82,7 @@ function statusText(run: Run): string {
     case 'stopped':
       return 'Stopped by you; what was written until then is charged'
     case 'done':
+      if (run.events.length === 0) return `Ended after ${duration(run.totalMs ?? 0)} without an event`
       return `${counted(run.events.length, 'event')} in ${duration(run.totalMs ?? 0)}${first}`
   }
 }
