@@ -88,6 +88,16 @@ describe.skipIf(!HAS_BROWSER)('by keyboard alone', () => {
     await page.getByRole('link', { name: 'echo', exact: true }).waitFor()
   })
 
+  step('one comes back from a page to the link that led there', async page => {
+    await tabTo(page, 'echo')
+    await page.keyboard.press('Enter')
+    await page.getByRole('heading', { level: 1, name: 'echo', exact: true }).waitFor()
+    await focusComesTo(page, 'echo')
+    await page.goBack()
+    await page.getByRole('heading', { level: 1, name: 'Models and prices', exact: true }).waitFor()
+    await focusComesTo(page, 'echo')
+  })
+
   step('a dialog keeps the focus to itself', async page => {
     await go(page, 'Keys')
     await press(page, 'Create key')
