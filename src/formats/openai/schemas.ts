@@ -6,17 +6,18 @@ import { withRootInPlace } from '@/formats/schemas/reference.ts'
 import { textPart } from '@/generation/part.ts'
 import type { GenerationRequest } from '@/generation/request.ts'
 import { asArray, asObject, asStrings, isJsonObject, type JsonObject } from '@/json/json.ts'
+import { plainSchema } from './plain-schema.ts'
 import { isServedByOpenai } from './vendor.ts'
 
 /** A function's parameters as OpenAI takes them: it refuses an object that does not say its properties. */
 export function functionParameters(parameters: JsonObject): JsonObject {
-  const schema = objectSchema(parameters)
+  const schema = plainSchema(objectSchema(parameters))
   return schema['properties'] === undefined ? { type: 'object', properties: {}, ...schema } : schema
 }
 
 /**
- * Whether OpenAI's strict mode takes these parameters: it wants every property required, and knows neither `allOf` nor
- * defaults nor addresses. Anthropic's takes all of those.
+ * Whether OpenAI's strict mode takes these parameters: it wants every property required and everything of a type, and
+ * knows neither `allOf` nor defaults nor addresses. Anthropic's takes all of those.
  */
 export function canBeStrict(schema: JsonObject): boolean {
   const { properties, required, allOf, items, anyOf, $defs, definitions, default: fallback, format } = schema
@@ -25,7 +26,9 @@ export function canBeStrict(schema: JsonObject): boolean {
   if (allOf !== undefined || fallback !== undefined || format === 'uri') return false
   if (!Object.keys(named).every(name => isRequired.has(name))) return false
   const inner = [named, $defs, definitions].flatMap(members => Object.values(asObject(members) ?? {}))
-  return [...inner, items, ...asArray(anyOf)].every(value => !isJsonObject(value) || canBeStrict(value))
+  return [...inner, items, ...asArray(anyOf)].every(
+    value => !isJsonObject(value) || (Object.keys(value).length > 0 && canBeStrict(value)),
+  )
 }
 
 /**
@@ -38,10 +41,12 @@ export function withObjectOutput(
   losses: Losses,
 ): GenerationRequest {
   const { output, instructions } = request
-  if (output?.type !== 'json-schema' || isObjectSchema(output.schema) || !isServedByOpenai(target))
-    return request
-  const schema = withRootInPlace(output.schema)
-  if (isObjectSchema(schema)) return { ...request, output: { ...output, schema } }
+  if (output?.type !== 'json-schema' || !isServedByOpenai(target)) return request
+  const root = isObjectSchema(output.schema) ? output.schema : withRootInPlace(output.schema)
+  if (isObjectSchema(root)) {
+    const schema = output.strict === true ? root : plainSchema(root)
+    return schema === output.schema ? request : { ...request, output: { ...output, schema } }
+  }
   losses.add('output')
   return { ...request, output: undefined, instructions: [...instructions, textPart(outputInWords(output))] }
 }

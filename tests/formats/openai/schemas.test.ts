@@ -57,11 +57,101 @@ describe.each(OPENAI_FORMATS)('a strict tool for %s', to => {
     ],
     ['has a default', closed({ a: { ...text, default: 'b' } })],
     ['wants an address', closed({ a: { ...text, format: 'uri' } })],
+    ['has a list of anything', closed({ a: { type: 'array' } })],
     ['puts parts together', closed({ a: { allOf: [closed({ b: text })] } })],
   ])('is strict no more, which its caller is told, where it %s: OpenAI would refuse it', (_, schema) => {
     const { sent, losses } = lower(to, schema)
     expect(sent).toContain('"strict":false')
     expect(losses).toEqual(['tools.strict'])
+  })
+})
+
+/** What only some of Claude Code's and of MCP servers' tools say, and OpenAI answers with a 400 for the whole request. */
+const REFUSED: readonly [string, JsonObject, JsonObject][] = [
+  [
+    'a pattern that Python cannot compile',
+    { ...text, pattern: '^[^\\p{Cc}"]{1,200}$' },
+    { ...text, description: '{pattern: "^[^\\\\p{Cc}\\"]{1,200}$"}' },
+  ],
+  [
+    'a pattern that looks around',
+    { ...text, description: 'A name.', pattern: '^(?!__)\\w+$' },
+    { ...text, description: 'A name.\n\n{pattern: "^(?!__)\\\\w+$"}' },
+  ],
+  [
+    'a pattern with a range up to a class',
+    { pattern: '^[\\w-.]+@' },
+    { description: '{pattern: "^[\\\\w-.]+@"}' },
+  ],
+  [
+    'names of such a pattern',
+    { type: 'object', patternProperties: { '^(?<x>a)': text } },
+    { type: 'object', description: '{patternProperties: {"^(?<x>a)":{"type":"string"}}}' },
+  ],
+  ['a list of anything', { type: 'array' }, { type: 'array', items: {} }],
+  ['a list or nothing', { type: ['array', 'null'], items: true }, { type: ['array', 'null'], items: {} }],
+  [
+    'a list of these in turn',
+    { type: 'array', items: [text, { pattern: '\\z' }] },
+    { type: 'array', prefixItems: [text, { description: '{pattern: "\\\\z"}' }], items: {} },
+  ],
+]
+
+/** Where in a schema another one may stand. */
+const PLACES: readonly ((inner: JsonObject) => JsonObject)[] = [
+  inner => ({ type: 'object', properties: { pattern: inner } }),
+  inner => ({ type: 'object', properties: { a: { type: 'array', items: inner } } }),
+  inner => ({ type: 'object', properties: { a: { anyOf: [text, inner] } } }),
+  inner => ({ type: 'object', properties: { a: { $ref: '#/$defs/b' } }, $defs: { b: inner } }),
+  inner => ({ type: 'object', properties: {}, additionalProperties: inner }),
+]
+
+describe.each(OPENAI_FORMATS)('a schema for %s', to => {
+  const sent = (schema: JsonObject, strict: boolean | undefined) => {
+    const request = CODECS['anthropic-messages'].decodeRequest(
+      {
+        max_tokens: 2000,
+        messages: [{ role: 'user', content: 'hi' }],
+        tools: [{ name: 'f', input_schema: schema }],
+        output_config: { format: { type: 'json_schema', schema } },
+      },
+      { model: 'm', stream: false },
+    )
+    const output = request.output?.type === 'json-schema' ? { ...request.output, strict } : undefined
+    const { body, losses } = lowerRequest({ ...request, output }, CODECS[to], TARGETS[to], USUAL_HABITS)
+    const tool = asObject(asArray(body['tools'])[0])
+    const asked = asObject(body['response_format'] ?? asObject(body['text'])?.['format'])
+    return {
+      parameters: (asObject(tool?.['function']) ?? tool)?.['parameters'],
+      output: (asObject(asked?.['json_schema']) ?? asked)?.['schema'],
+      losses,
+    }
+  }
+
+  test.each(REFUSED)('says otherwise what OpenAI refuses of any tool: %s', (_, inner, told) => {
+    for (const place of PLACES) {
+      const asked = place(told)
+      expect(sent(place(inner), undefined)).toEqual({ parameters: asked, output: asked, losses: [] })
+    }
+  })
+
+  test('goes on as it is where its caller wants the answer held to it', () => {
+    for (const place of PLACES) {
+      const schema = place({ pattern: '(?=a)' })
+      expect(sent(schema, true).output).toEqual(schema)
+    }
+  })
+
+  test.each([
+    '^[a-zA-Z0-9_-]{1,64}$',
+    '^\\d{4}-\\d{2}-\\d{2}$',
+    '^(?:[\\w.-]+|\\u0041\\x41)$',
+    '^https?:\\/\\/[^\\s]+$',
+    '^#([0-9a-f]{3}){1,2}$',
+    '\\S',
+  ])('keeps the pattern %p, and what only looks like one', pattern => {
+    const schema = closed({ a: { ...text, pattern }, b: { enum: [{ pattern: '(?=a)' }] }, items: text })
+    expect(sent(schema, undefined)).toEqual({ parameters: schema, output: schema, losses: [] })
   })
 })
 
