@@ -3,7 +3,7 @@ import type { Losses } from '@/formats/losses.ts'
 import { objectSchema } from '@/formats/schemas/object-schema.ts'
 import { isObjectSchema, outputInWords } from '@/formats/schemas/output-format.ts'
 import { withRootInPlace } from '@/formats/schemas/reference.ts'
-import { textPart } from '@/generation/part.ts'
+import { type Part, textPart } from '@/generation/part.ts'
 import type { GenerationRequest } from '@/generation/request.ts'
 import { asArray, asObject, asStrings, isJsonObject, type JsonObject } from '@/json/json.ts'
 import { plainSchema } from './plain-schema.ts'
@@ -32,15 +32,16 @@ export function canBeStrict(schema: JsonObject): boolean {
 }
 
 /**
- * The structured outputs of OpenAI itself are objects, in both of its formats: it refuses the schema of anything else,
- * which other vendors take. That is said in words, to which nothing holds the model.
+ * What a request asks of its answer, as both of OpenAI's formats take it. JSON of any kind is refused where no message says
+ * the word, by other vendors of Chat too. OpenAI's own structured outputs are objects: the schema of anything else, which
+ * other vendors take, is said in words, to which nothing holds the model.
  */
-export function withObjectOutput(
-  request: GenerationRequest,
-  target: Target,
-  losses: Losses,
-): GenerationRequest {
-  const { output, instructions } = request
+export function fitOutput(request: GenerationRequest, target: Target, losses: Losses): GenerationRequest {
+  const { output, instructions, turns } = request
+  if (output?.type === 'json') {
+    const isSaid = saysJson(instructions) || turns.some(({ parts }) => saysJson(parts))
+    return isSaid ? request : { ...request, instructions: [...instructions, textPart(outputInWords(output))] }
+  }
   if (output?.type !== 'json-schema' || !isServedByOpenai(target)) return request
   const root = isObjectSchema(output.schema) ? output.schema : withRootInPlace(output.schema)
   if (isObjectSchema(root)) {
@@ -49,4 +50,11 @@ export function withObjectOutput(
   }
   losses.add('output')
   return { ...request, output: undefined, instructions: [...instructions, textPart(outputInWords(output))] }
+}
+
+function saysJson(parts: readonly Part[]): boolean {
+  return parts.some(part => {
+    if (part.type === 'tool-result') return saysJson(part.content)
+    return part.type === 'text' && /json/i.test(part.text)
+  })
 }

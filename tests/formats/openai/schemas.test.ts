@@ -228,3 +228,45 @@ describe.each(OPENAI_FORMATS)('the schema of an answer, as %s asks for it', form
     }
   })
 })
+
+describe.each(OPENAI_FORMATS)('any JSON, as %s asks for it', format => {
+  const JSON_ASKED = 'Reply with one valid JSON object and nothing else: no prose, no code fence.'
+
+  /** Where OpenAI looks for the word: at Responses in the input alone. */
+  function prompt(system: string, contents: JsonObject[]): string {
+    const wire = {
+      systemInstruction: { parts: [{ text: system }] },
+      contents,
+      generationConfig: { responseMimeType: 'application/json' },
+    }
+    const request = geminiGenerateContent.decodeRequest(wire, { model: 'm', stream: false })
+    const { body, losses } = lowerRequest(request, CODECS[format], TARGETS[format], USUAL_HABITS)
+    expect(body['response_format'] ?? asObject(body['text'])?.['format']).toEqual({ type: 'json_object' })
+    expect(losses).toEqual([])
+    return JSON.stringify(body['messages'] ?? body['input'])
+  }
+
+  const says = (...parts: JsonObject[]) => [{ role: 'user', parts }]
+
+  test('is asked for in words where nobody else says the word, without which OpenAI refuses it', () => {
+    expect(prompt('Be brief.', says({ text: 'Three colours' }))).toMatch(
+      new RegExp(`Be brief.*${JSON_ASKED}.*Three colours`),
+    )
+  })
+
+  test.each<[string, string, JsonObject[]]>([
+    ['the system prompt', 'Answer in Json.', says({ text: 'Three colours' })],
+    ['the user', 'Be brief.', says({ text: 'Three colours as JSON' })],
+    [
+      'a result',
+      'Be brief.',
+      [
+        { role: 'model', parts: [{ functionCall: { name: 'f', args: {} } }] },
+        ...says({ functionResponse: { name: 'f', response: { output: 'write json' } } }),
+      ],
+    ],
+  ])('is asked for as it is where %s says the word', (_, system, contents) => {
+    expect(prompt(system, contents)).toMatch(/json/i)
+    expect(prompt(system, contents)).not.toContain(JSON_ASKED)
+  })
+})

@@ -2,7 +2,7 @@ import type { EncodedRequest, Target } from '@/formats/codec.ts'
 import { nearestEffort, thinksAnyway, wantedEffort } from '@/formats/effort.ts'
 import { fitKey, fitLimit } from '@/formats/fitted-values.ts'
 import { unsayable } from '@/formats/invalid.ts'
-import { withObjectOutput } from '@/formats/openai/schemas.ts'
+import { fitOutput } from '@/formats/openai/schemas.ts'
 import { isSharedHint, MAX_KEY, userFields } from '@/formats/openai/shared-fields.ts'
 import { FORMAT } from '@/formats/openai-chat-completions/wire.ts'
 import { schemaName } from '@/formats/schemas/output-format.ts'
@@ -27,7 +27,7 @@ export function encodeRequest(full: GenerationRequest, target: Target): EncodedR
   const rules = new TargetRules(target)
   const dropped = dropHostedTools(full, tool => canServe(tool, rules))
   rules.losses.addAll(dropped.losses)
-  const written = withObjectOutput(dropped.request, target, rules.losses)
+  const written = fitOutput(dropped.request, target, rules.losses)
   // OpenAI alone knows a choice among several tools.
   const request = rules.vendor.isOpenai ? written : { ...written, ...onlyAllowed(written) }
   const { model: _, stream, instructions, turns, tools, toolChoice, parallelToolCalls, ...shaping } = request

@@ -5,7 +5,7 @@ import { fitKey, fitLimit } from '@/formats/fitted-values.ts'
 import { refuseSeveral, unsayable } from '@/formats/invalid.ts'
 import { Losses, loseUnsupported, type RareField } from '@/formats/losses.ts'
 import { type OpenaiModel, openaiModel } from '@/formats/openai/models.ts'
-import { withObjectOutput } from '@/formats/openai/schemas.ts'
+import { fitOutput } from '@/formats/openai/schemas.ts'
 import { MAX_KEY, userFields } from '@/formats/openai/shared-fields.ts'
 import { ENCRYPTED, FORMAT, LOGPROBS } from '@/formats/openai-responses/wire.ts'
 import { schemaName } from '@/formats/schemas/output-format.ts'
@@ -23,7 +23,7 @@ const MIN_OUTPUT_TOKENS = 16
 export function encodeRequest(asked: GenerationRequest, target: Target): EncodedRequest {
   refuseImpossible(asked)
   const losses = new Losses()
-  const request = withObjectOutput(asked, target, losses)
+  const request = fitOutput(asked, target, losses)
   const model = openaiModel(target.model)
   loseUnsupported(request, UNSUPPORTED, losses)
 
@@ -82,19 +82,20 @@ const UNSUPPORTED = keysOf({
 const NOTHING_SAID = [{ type: 'message', role: 'user', content: [{ type: 'input_text', text: '.' }] }]
 
 /**
- * The API refuses an empty input, so a prompt that is only instructions stands there, and a dot for no prompt at all. With
- * models that take cache marks instructions always do: from gpt-6.2 on the API puts what is in `instructions` behind the
- * input, where no cache keeps it, and their own marks have a place there. A blank line stands between them either way.
+ * The API refuses an empty input, so a prompt that is only instructions stands there, and a dot for no prompt at all. Where
+ * any JSON is asked for they do, too: it looks for the word in `input` alone. With models that take cache marks they always
+ * do: from gpt-6.2 on the API puts what is in `instructions` behind the input, where no cache keeps it, and their own marks
+ * have a place there. A blank line stands between them either way.
  * https://developers.openai.com/api/docs/guides/latest-model/gpt-6.2-astra
  */
 function encodePrompt(
-  { instructions, turns }: GenerationRequest,
+  { instructions, turns, output }: GenerationRequest,
   target: Target,
   { cacheBreakpoints }: OpenaiModel,
   losses: Losses,
 ): JsonObject {
   const encode = (all: readonly Turn[]) => encodeHistory(all, { target, cacheBreakpoints }, losses)
-  const input = cacheBreakpoints ? [] : encode(turns)
+  const input = cacheBreakpoints || output?.type === 'json' ? [] : encode(turns)
   if (input.length > 0) {
     if (instructions.some(part => part.cache !== undefined)) losses.add('cacheMark')
     const text = instructions.flatMap(part => (part.text === '' ? [] : part.text)).join('\n\n')
