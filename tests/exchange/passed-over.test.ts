@@ -151,6 +151,10 @@ describe('a channel whose format cannot say the request', () => {
       expect(await readError(refused, 'messages')).toMatchObject({ status: 503, code: 'no_channel' })
       expect(upstream.seen.length).toBe(1 + attempts)
     }
+    // A limit passes by itself, and its upstream knows when.
+    statuses.set('/v1/messages', 429)
+    const limited = await gateway.post('/v1/messages', { model, max_tokens: 9, messages: HI })
+    expect(await readError(limited, 'messages')).toMatchObject({ status: 429, code: 'upstream_rate_limited' })
     release.resolve()
     expect(await (await filled).text()).toContain('gpt')
   })

@@ -69,7 +69,7 @@ export interface Try<P extends Prepared> {
  * request cannot be written is passed over. Candidates whose breakers are open are asked only when there is no other, and
  * then only the first.
  * @throws GatewayError of the last attempt; where none was made, of the first candidate that was passed over; `no_channel`
- * where there was none, or another is full
+ * where there was none, or another is full and that error would not pass
  */
 export async function overCandidates<P extends Prepared, T>(
   admitted: Servable<P>,
@@ -114,8 +114,9 @@ export async function overCandidates<P extends Prepared, T>(
     candidates = candidatesAfter(failure, admitted, candidate, isLastResort ? [] : others)
   }
   const reason = failure ?? objection
-  // What is full now may serve it.
-  if (reason === undefined || someAreFull) throw noChannel(model.id, selection.retryAfterMs, reason)
+  // What is full now may serve it soon. A failure that passes by itself may say when.
+  if (reason === undefined || (someAreFull && !reason.callerMayRetry))
+    throw noChannel(model.id, selection.retryAfterMs, reason)
   throw reason
 }
 
