@@ -15,7 +15,7 @@ const MAGIC: readonly (readonly [RegExp, string])[] = [
 ]
 
 /** The media type that the first bytes of data show; undefined where they show none that is known. */
-function mediaTypeOfData(base64: string): string | undefined {
+export function mediaTypeOfData(base64: string): string | undefined {
   return MAGIC.find(([start]) => start.test(base64))?.[1]
 }
 

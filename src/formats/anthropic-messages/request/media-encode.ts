@@ -1,7 +1,7 @@
 import { FORMAT } from '@/formats/anthropic-messages/wire.ts'
 import { unsayable, unsayableMedia } from '@/formats/invalid.ts'
 import type { Losses } from '@/formats/losses.ts'
-import { mediaTypeOf } from '@/formats/media/media-type.ts'
+import { mediaTypeOf, mediaTypeOfData } from '@/formats/media/media-type.ts'
 import type { MediaPart } from '@/generation/part.ts'
 import { type JsonObject, present } from '@/json/json.ts'
 import { marked } from './cache-marks.ts'
@@ -31,7 +31,7 @@ function imageSource(part: MediaPart): JsonObject {
   const { source } = part
   switch (source.type) {
     case 'base64': {
-      const type = mediaTypeOf(part.mediaType, source.data)
+      const type = imageType(part.mediaType, source.data)
       if (type === undefined || !IMAGE_TYPES.has(type)) {
         throw unsayable(
           'media',
@@ -51,12 +51,18 @@ function imageSource(part: MediaPart): JsonObject {
   }
 }
 
+/** By its first bytes: the API refuses an image that is called by another's type, as other vendors do not. */
+function imageType(declared: string | undefined, base64: string): string | undefined {
+  const shown = mediaTypeOfData(base64)
+  return shown?.startsWith('image/') ? shown : mediaTypeOf(declared, base64)
+}
+
 function encodeDocument(part: MediaPart): JsonObject {
   return present({
     type: 'document',
     source: documentSource(part),
-    title: part.title ?? part.filename,
-    context: part.context,
+    title: part.title || part.filename || undefined,
+    context: part.context || undefined,
     citations: part.citable ? { enabled: true } : undefined,
   })
 }

@@ -61,12 +61,13 @@ function merge(entries: readonly Entry[]): Entry[] {
   return merged
 }
 
-/** The API takes a system message only right after a user's; after an assistant's it becomes user text. */
+/** The API takes a system message only right after a user's, and not before another one; elsewhere it becomes user text. */
 function placeSystem(entries: readonly Entry[]): Entry[] {
   return merge(
-    entries.map((entry, index) =>
-      entry.role === 'system' && entries[index - 1]?.role !== 'user' ? { ...entry, role: 'user' } : entry,
-    ),
+    entries.map((entry, index) => {
+      const isPlaced = entries[index - 1]?.role === 'user' && entries[index + 1]?.role !== 'user'
+      return entry.role === 'system' && !isPlaced ? { ...entry, role: 'user' } : entry
+    }),
   )
 }
 
@@ -79,6 +80,10 @@ function finish(messages: Entry[], context: MessageContext): void {
     messages.push({ role: 'user', blocks: [FILLER] })
     return
   }
+  // Without thinking the API takes no thoughts in what the answer continues.
+  const blocks = last.blocks.filter(({ type }) => type !== 'thinking' && type !== 'redacted_thinking')
+  if (blocks.length < last.blocks.length) context.losses.add('reasoningHistory')
+  last.blocks = blocks
   const block = last.blocks.at(-1)
   const text = asString(block?.['text'])
   if (block?.['type'] === 'text' && text !== undefined) {

@@ -4,6 +4,7 @@ import type { Target } from '@/formats/codec.ts'
 import { unsayableMedia } from '@/formats/invalid.ts'
 import type { Losses } from '@/formats/losses.ts'
 import { wrappedInput } from '@/formats/tools/call-input.ts'
+import { tellFailure } from '@/formats/tools/results.ts'
 import type {
   MediaPart,
   Part,
@@ -16,6 +17,7 @@ import { isJsonObject, type JsonObject } from '@/json/json.ts'
 import { marked } from './cache-marks.ts'
 import { encodeMedia } from './media-encode.ts'
 import { ownSignature } from './reasoning-history.ts'
+import { isSpoken } from './spoken-turns.ts'
 
 /** Of what a part's blocks depend on beside the part. */
 interface PartContext {
@@ -32,7 +34,7 @@ export function encodePart(part: Part, context: PartContext): JsonObject[] {
     case 'text':
       return encodeText(part, context.losses)
     case 'refusal':
-      return part.text.trim() === '' ? [] : [{ type: 'text', text: part.text }]
+      return isSpoken(part) ? [{ type: 'text', text: part.text }] : []
     case 'media':
       return [encodeTurnMedia(part, context)]
     case 'reasoning':
@@ -52,7 +54,7 @@ export function encodePart(part: Part, context: PartContext): JsonObject[] {
 
 /** Blocks of nothing but white space are refused by the API. */
 function encodeText(part: TextPart, losses: Losses): JsonObject[] {
-  if (part.text.trim() === '') return []
+  if (!isSpoken(part)) return []
   const citations = part.citations.map(encodeCitationHistory).filter(citation => citation !== undefined)
   if (citations.length < part.citations.length) losses.add('citations')
   const block = { type: 'text', text: part.text, ...(citations.length > 0 && { citations }) }
@@ -84,18 +86,27 @@ function encodeToolUse(part: ToolCallPart): JsonObject {
 }
 
 function encodeToolResult(part: ToolResultPart, losses: Losses): JsonObject {
-  const [only] = part.content
-  const plain = part.content.length === 1 && only?.type === 'text' && only.cache === undefined
-  const blocks = part.content.flatMap(inner =>
+  const { content, isError } = failureAsTaken(part)
+  const [only] = content
+  const plain = content.length === 1 && only?.type === 'text' && only.cache === undefined
+  const blocks = content.flatMap(inner =>
     inner.type === 'text' ? encodeText({ ...inner, citations: [] }, losses) : [resultMedia(inner, losses)],
   )
   const block = {
     type: 'tool_result',
     tool_use_id: part.callId,
     ...(plain && only.text !== '' ? { content: only.text } : blocks.length > 0 && { content: blocks }),
-    ...(part.isError && { is_error: true }),
+    ...(isError && { is_error: true }),
   }
   return marked(block, part.cache)
+}
+
+/** The API wants words in a failed result and takes nothing else: one without any gets some, one with media is told in words. */
+function failureAsTaken({ content, isError }: ToolResultPart): Pick<ToolResultPart, 'content' | 'isError'> {
+  const spoken = content.filter(isSpoken)
+  const isMixed = spoken.some(({ type }) => type === 'media')
+  if (!isError || (spoken.length > 0 && !isMixed)) return { content, isError }
+  return { content: [...tellFailure(spoken)], isError: !isMixed }
 }
 
 function resultMedia(part: MediaPart, losses: Losses): JsonObject {

@@ -3,6 +3,7 @@ import type { Target } from '@/formats/codec.ts'
 import { signatureFor } from '@/formats/signatures/signature.ts'
 import type { Part, ReasoningPart } from '@/generation/part.ts'
 import type { Turn } from '@/generation/request.ts'
+import { isSpoken } from './spoken-turns.ts'
 
 /** Which thoughts of the conversation may go back to this upstream. */
 interface ReasoningHistory {
@@ -27,12 +28,13 @@ export function reasoningHistory(turns: readonly Turn[], target: Target): Reason
   let lacking = false
   let lacksThought = false
   for (const stretch of stretches(turns)) {
-    const thoughts = stretch.flatMap(index => reasoningParts(turns[index]?.parts))
+    const parts = stretch.flatMap(index => turns[index]?.parts ?? [])
+    const thoughts = parts.filter(part => part.type === 'reasoning')
     const own = thoughts.length > 0 && thoughts.every(part => ownSignature(part, target) !== undefined)
     if (own) for (const index of stretch) kept.add(index)
     else if (thoughts.length > 0) lost = true
-    const called = stretch.some(index => turns[index]?.parts.some(part => part.type === 'tool-call'))
-    if (stretch.length > 0) lacking = called && !own
+    const called = parts.some(part => part.type === 'tool-call')
+    if (stretch.length > 0) lacking = called && !(own && beginsWithThought(parts))
     lacksThought ||= lacking
   }
   const answer = turns.findLastIndex(turn => turn.role === 'assistant')
@@ -64,6 +66,6 @@ function answersCalls(turn: Turn): boolean {
   return turn.role === 'user' && turn.parts.some(part => part.type === 'tool-result')
 }
 
-function reasoningParts(parts: readonly Part[] | undefined): ReasoningPart[] {
-  return (parts ?? []).filter(part => part.type === 'reasoning')
+function beginsWithThought(parts: readonly Part[]): boolean {
+  return parts.find(part => part.type === 'reasoning' || isSpoken(part))?.type === 'reasoning'
 }

@@ -13,6 +13,7 @@ import { cacheUnlessMarked, limitCacheMarks, marked } from './cache-marks.ts'
 import { encodeMessages, splitHead } from './message-encode.ts'
 import { encodeOutput } from './output-encode.ts'
 import { reasoningHistory } from './reasoning-history.ts'
+import { spokenTurns } from './spoken-turns.ts'
 import { encodeSampling, encodeThinking } from './thinking-encode.ts'
 import { encodeTools } from './tools-encode.ts'
 
@@ -26,7 +27,7 @@ export function encodeRequest(request: GenerationRequest, target: Target): Encod
   const model = modelTraits(target)
   const paired = pairedTurns(request.turns, fitCallId)
   const { head, headTurns } = splitHead(paired)
-  const turns = paired.slice(headTurns)
+  const turns = spokenTurns(paired.slice(headTurns), losses)
   const history = reasoningHistory(turns, target)
   if (history.lost) losses.add('reasoningHistory')
 

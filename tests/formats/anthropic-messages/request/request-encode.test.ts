@@ -87,6 +87,14 @@ describe('messages', () => {
     ])
   })
 
+  test('a system turn before one of the user`s becomes words of the user`s: the API takes none there', () => {
+    expect(messages([user('a'), system('b'), user('c'), assistant('d'), user('e')], OPUS_4_8)).toMatchObject([
+      { role: 'user', content: [{ text: 'a' }, { text: 'b' }, { text: 'c' }] },
+      { role: 'assistant' },
+      { role: 'user' },
+    ])
+  })
+
   test('a system turn between call and result goes behind the result', () => {
     const turns = [user('a'), assistant(call('t')), system('b'), user(result('t', 'r'))]
     expect(messages(turns, OPUS_4_8).map(message => message['role'])).toEqual([
@@ -161,7 +169,8 @@ describe('tool calls and results', () => {
       user(result('x', '', { isError: true }), result('y', [textPart('see'), image])),
     ])
     expect(found[2]?.['content']).toEqual([
-      { type: 'tool_result', tool_use_id: 'x', is_error: true },
+      // Without words the API refuses it.
+      { type: 'tool_result', tool_use_id: 'x', content: 'Error:', is_error: true },
       {
         type: 'tool_result',
         tool_use_id: 'y',
@@ -171,6 +180,16 @@ describe('tool calls and results', () => {
         ],
       },
     ])
+  })
+
+  test('a failed result that holds media is told in words: the API takes nothing but text of a failure', () => {
+    const image = media('image', { type: 'base64', data: 'iVBORw0KGgo=' })
+    const failed = result('x', [textPart('no'), image], { isError: true })
+    const found = messages([user('a'), assistant(call('x')), user(failed)])
+    expect(blocks(found, 2)).toMatchObject([
+      { tool_use_id: 'x', content: [{ text: 'Error: no' }, { type: 'image' }] },
+    ])
+    expect(blocks(found, 2)[0]).not.toHaveProperty('is_error')
   })
 
   test('edge 66: ids are mapped alike in call and result, and the same every time', () => {
@@ -229,10 +248,20 @@ describe('media', () => {
     expect(one(media('image', { type: 'base64', data: '/9j/' }, { mediaType: 'image/jpg' }))).toMatchObject({
       source: { media_type: 'image/jpeg' },
     })
+    // The API refuses an image that is called by another's type.
+    expect(one(media('image', { type: 'base64', data: '/9j/' }, { mediaType: 'image/png' }))).toMatchObject({
+      source: { media_type: 'image/jpeg' },
+    })
     expect(one(media('document', { type: 'base64', data: 'JVBERi0=' }, { filename: 'a.pdf' }))).toEqual({
       type: 'document',
       source: { type: 'base64', media_type: 'application/pdf', data: 'JVBERi0=' },
       title: 'a.pdf',
+    })
+    // The API wants a title or none.
+    const nameless = { filename: '', title: '', context: '' }
+    expect(one(media('document', { type: 'base64', data: 'JVBERi0=' }, nameless))).toEqual({
+      type: 'document',
+      source: { type: 'base64', media_type: 'application/pdf', data: 'JVBERi0=' },
     })
     expect(
       one(media('document', { type: 'base64', data: 'aMOp' }, { mediaType: 'text/plain; charset=utf-8' })),
@@ -348,11 +377,47 @@ describe('thoughts of the history', () => {
     const { turns } = decode({
       messages: [
         { role: 'user', content: 'a' },
-        { role: 'assistant', content: [block] },
+        { role: 'assistant', content: [block, { type: 'text', text: 'said' }] },
         { role: 'user', content: 'b' },
       ],
     })
     expect(JSON.stringify(messages([...turns]))).toContain('"signature":"sig"')
+  })
+
+  test('a thought that no word follows is lost: the API refuses a message that ends in one', () => {
+    const thought = reasoning('hm', own)
+    const turns = [user('a'), assistant(thought), assistant(thought, 'b', thought), user('c')]
+    const asked = encode({ turns: [...turns, assistant(thought, ' '), user('d')] })
+    expect(asked.body['messages']).toMatchObject([
+      { role: 'user' },
+      { role: 'assistant', content: [{ type: 'thinking' }, { type: 'thinking' }, { type: 'text' }] },
+      { role: 'user', content: [{ text: 'c' }, { text: 'd' }] },
+    ])
+    expect(asked.losses).toEqual([{ field: 'reasoningHistory', name: undefined }])
+  })
+
+  test('an answer of thoughts alone does not stand between results and the model that waits for them', () => {
+    const turns = [
+      user('a'),
+      assistant(call('x')),
+      user(result('x', 'r')),
+      assistant(reasoning('hm')),
+      user('b'),
+    ]
+    const { body, losses } = encode({
+      turns,
+      reasoning: { effort: 'low', budgetTokens: undefined, summary: undefined },
+    })
+    expect(body['thinking']).toEqual({ type: 'disabled' })
+    expect(losses.map(({ field }) => field)).toContain('reasoning')
+  })
+
+  test('what the answer continues has no thoughts, which the API takes only while it thinks', () => {
+    const asked = encode({ turns: [user('a'), assistant(reasoning('hm', own), 'b')] })
+    expect(asked.body['messages']).toMatchObject([
+      {},
+      { role: 'assistant', content: [{ type: 'text', text: 'b' }] },
+    ])
   })
 })
 
