@@ -6,8 +6,9 @@ const MAX_MERGED = 10_000
 
 /**
  * A schema of a tool's input as vendors take it: an object at the top, and neither a reference nor a choice there, which
- * OpenAI and Anthropic refuse. What is referred to stands in its place. A choice is one object with the properties of all
- * that can be chosen, and its description says which go together. One that is too large for that stays as it is.
+ * OpenAI and Anthropic refuse; Google asks for an object with properties. What is referred to stands in its place. A
+ * choice is one object with the properties of all that can be chosen, and its description says which go together. One
+ * that is too large for that stays as it is.
  */
 export function objectSchema(given: JsonObject): JsonObject {
   const root = withRootInPlace(given)

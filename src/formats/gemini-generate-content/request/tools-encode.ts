@@ -7,6 +7,7 @@ import {
 } from '@/formats/gemini-generate-content/wire.ts'
 import { unsayable } from '@/formats/invalid.ts'
 import type { Losses } from '@/formats/losses.ts'
+import { objectSchema } from '@/formats/schemas/object-schema.ts'
 import { lostSettings } from '@/formats/tools/web-search.ts'
 import type { FunctionTool, HostedTool, Tool, ToolChoice } from '@/generation/tool.ts'
 import { asString, type JsonObject, present } from '@/json/json.ts'
@@ -74,11 +75,12 @@ function encodeDeclaration(
 ): JsonObject {
   if (tool.strict === true) losses.add('toolStrict')
   if (tool.cache !== undefined) losses.add('cacheMark')
-  const schema = isEmptyObjectSchema(tool.parameters) ? undefined : tool.parameters
+  const given = objectSchema(tool.parameters ?? {})
+  const schema = isEmptyObjectSchema(given) ? undefined : given
   const field = traits.jsonSchema ? 'parametersJsonSchema' : 'parameters'
   const parameters = traits.jsonSchema || schema === undefined ? schema : loweredParameters(schema, repeated)
   // What a schema says that is left out, the tool says.
-  const told = parameters === undefined ? asString(tool.parameters?.['description']) : undefined
+  const told = parameters === undefined ? asString(given['description']) : undefined
   return present({
     name: tool.name,
     description: [tool.description, told].filter(text => text).join('\n\n') || undefined,

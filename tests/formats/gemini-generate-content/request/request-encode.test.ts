@@ -301,6 +301,24 @@ describe('tools', () => {
     ])
   })
 
+  test.each<JsonObject>([
+    { properties: { a: { type: 'string' } } },
+    { anyOf: [{ type: 'object', properties: { a: { type: 'string' } } }] },
+    { $ref: '#/$defs/a', $defs: { a: { type: 'object', properties: { a: { type: 'string' } } } } },
+  ])('the parameters %j are an object with properties, as Google wants them', parameters => {
+    const tools = [tool('f', parameters)]
+    expect(encode({ tools }).body['tools']).toMatchObject([
+      {
+        functionDeclarations: [
+          { parametersJsonSchema: { type: 'object', properties: { a: { type: 'string' } } } },
+        ],
+      },
+    ])
+    expect(encode({ tools }, G2).body['tools']).toMatchObject([
+      { functionDeclarations: [{ parameters: { type: 'OBJECT', properties: { a: { type: 'STRING' } } } }] },
+    ])
+  })
+
   test.each([true, { type: 'string' }])(
     'a function that takes any properties (%j) says so where the model takes JSON Schema; elsewhere it has none',
     additionalProperties => {
