@@ -50,9 +50,9 @@ export type ErrorKind = keyof typeof KINDS
 
 /**
  * What an upstream's complaint is about, where the kind does not tell: the key, or one model with it, or reasoning of
- * earlier turns that it did not make.
+ * earlier turns that it did not make, or summaries of thoughts that it gives the key's owner none of.
  */
-export type Blamed = 'key' | 'model' | 'reasoning'
+export type Blamed = 'key' | 'model' | 'reasoning' | 'thought-summary'
 
 /** What of an error its kind does not say. */
 interface GatewayErrorOptions {

@@ -4,7 +4,7 @@ import { MadeRoom } from '@/exchange/admission/made-room.ts'
 import type { Prompt } from '@/exchange/admission/prompt.ts'
 import type { Admitted, Servable } from '@/exchange/attempt/failover.ts'
 import { mediaOf } from '@/exchange/attempt/media.ts'
-import { passedBody } from '@/exchange/attempt/passthrough-request.ts'
+import { isPassthrough, passedBody } from '@/exchange/attempt/passthrough-request.ts'
 import { type Preparation, type PrepareOptions, prepare } from '@/exchange/attempt/preparation.ts'
 import { CODECS } from '@/formats/registry.ts'
 import type { ConversationTraits, ResponseChain } from '@/routing/affinity.ts'
@@ -43,17 +43,33 @@ export function converse(admitted: AdmittedPrompt, chain: ResponseChain | undefi
       return { ...traitsOf(record, prompt, model), chain }
     },
     prepare: preparer(admitted, options),
-    forgetReasoning: refusedBy => {
-      if (strict || prompt.withoutReasoning) return false
-      gateway.foreignReasoning.refused(destinationOf(refusedBy), signaturesOf(prompt))
-      prompt.withoutReasoning = true
-      isRefused = true
+    leaveOut: (blamed, refusedBy) => {
+      const destination = destinationOf(refusedBy)
+      if (strict) return false
+      if (blamed === 'reasoning' && !prompt.withoutReasoning) {
+        gateway.foreignReasoning.refused(destination, signaturesOf(prompt))
+        prompt.withoutReasoning = true
+        isRefused = true
+        return true
+      }
+      // Where the caller's own bytes are handed on, it is the caller who asks.
+      if (
+        blamed !== 'thought-summary' ||
+        prompt.withoutThoughtSummary ||
+        isPassthrough(prompt, refusedBy.route)
+      )
+        return false
+      gateway.refusedSummaries.refused(destination)
+      prompt.withoutThoughtSummary = true
       return true
     },
     recallRefusal: candidate => {
-      if (strict || isRefused) return
-      const { foreignReasoning } = gateway
-      prompt.withoutReasoning = foreignReasoning.isKnown(destinationOf(candidate), () => signaturesOf(prompt))
+      if (strict) return
+      const { foreignReasoning, refusedSummaries } = gateway
+      const destination = destinationOf(candidate)
+      prompt.withoutThoughtSummary = refusedSummaries.isKnown(destination)
+      if (isRefused) return
+      prompt.withoutReasoning = foreignReasoning.isKnown(destination, () => signaturesOf(prompt))
     },
   }
 }

@@ -28,7 +28,7 @@ const MAX_RETRY_AFTER_MS = 24 * 60 * 60 * 1000
  */
 export function judge(complaint: Complaint): GatewayError {
   const { status, message } = complaint
-  const blames = isAboutModel(complaint) ? 'model' : undefined
+  const blames = isAboutModel(complaint) ? 'model' : isUnverified(complaint) ? 'thought-summary' : undefined
   const retryAfterMs = plausible(complaint.retryAfterMs)
   if (refusesCredentials(complaint)) {
     return new GatewayError(
@@ -115,6 +115,14 @@ function isForResponses({ status, param, message }: Complaint): boolean {
 
 const TOOLS_BESIDE_REASONING =
   /^(?:litellm\.\w+: )?(?:\w+Exception - )?function tools with reasoning_effort are not supported for \S+ in \/v1\/chat\/completions/i
+
+/** OpenAI's 400 for who asks for summaries of thoughts and is not verified. */
+function isUnverified({ status, param, message }: Complaint): boolean {
+  return status === 400 && param === 'reasoning.summary' && UNVERIFIED.test(message)
+}
+
+/** https://github.com/home-assistant/core/issues/160212 */
+const UNVERIFIED = /\borganization must be verified to generate reasoning summaries\b/i
 
 /** OpenAI's 429 of a key whose credit is gone: no wait helps, and each try costs one. */
 function isSpent({ code }: Complaint): boolean {

@@ -58,6 +58,9 @@ export class Prompt {
   /** Set once an upstream could not read the reasoning of earlier turns: from then on it is left out. */
   withoutReasoning = false
 
+  /** Set for an upstream that gives no summaries of thoughts: it is not asked for them. */
+  withoutThoughtSummary = false
+
   /** What stood at addresses in it, by address; undefined: nothing was fetched. */
   media: Map<string, Fetched> | undefined
 

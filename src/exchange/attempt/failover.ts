@@ -1,4 +1,4 @@
-import { asGatewayError, GatewayError } from '@/errors/gateway-error.ts'
+import { asGatewayError, type Blamed, GatewayError } from '@/errors/gateway-error.ts'
 import type { Reservation } from '@/exchange/billing/charge.ts'
 import type { Gateway } from '@/exchange/gateway.ts'
 import type { Interruption } from '@/exchange/interruption.ts'
@@ -47,9 +47,9 @@ export interface Servable<P extends Prepared> extends Admitted {
   traits: ConversationTraits
   /** @throws GatewayError for a request that cannot be said in the route's format */
   prepare: (route: Route) => P | Promise<P>
-  /** From now on `prepare` leaves out the reasoning of earlier turns; false if it did so already, or may not. */
-  forgetReasoning?: (refusedBy: Candidate) => boolean
-  /** The same beforehand, for a candidate that refused this conversation's reasoning in an earlier turn. */
+  /** From now on `prepare` leaves out what a candidate complains about; false if it did so already, or may not. */
+  leaveOut?: (blamed: Blamed, refusedBy: Candidate) => boolean
+  /** The same beforehand, for what the candidate refused before. */
   recallRefusal?: (candidate: Candidate) => void
 }
 
@@ -126,12 +126,13 @@ export async function overCandidates<P extends Prepared, T>(
  */
 function candidatesAfter(
   failure: GatewayError,
-  { gateway, record, forgetReasoning }: Servable<Prepared>,
+  { gateway, record, leaveOut }: Servable<Prepared>,
   failed: Candidate,
   others: readonly Candidate[],
 ): readonly Candidate[] {
-  // The reasoning of earlier turns was another vendor's: without it, the same candidate can answer.
-  if (failure.blames === 'reasoning' && forgetReasoning?.(failed) === true) return [failed, ...others]
+  const { blames } = failure
+  // The reasoning of earlier turns was another vendor's, say: without it, the same candidate can answer.
+  if (blames !== undefined && leaveOut?.(blames, failed) === true) return [failed, ...others]
   if (failure.retry !== 'next-channel') throw failure
   if (gateway.clock.elapsed() - record.begunAt >= MAX_FAILOVER_MS) throw failure
   const { kind } = outcomeOf(failure)

@@ -118,7 +118,12 @@ function prepareConversion(prompt: Prompt, model: Model, route: Route, options: 
       channel,
     ),
   )
-  const losses = toldLosses([...lowered.losses, ...forgotten(prompt)], caller, prompt, options)
+  const losses = toldLosses(
+    [...lowered.losses, ...forgotten(prompt), ...unasked(prompt)],
+    caller,
+    prompt,
+    options,
+  )
   return {
     ...commonOf(prompt, route, options),
     call: { kind: 'generate', model: route.upstreamModel, stream: prompt.stream },
@@ -169,6 +174,12 @@ function forgotten(prompt: Prompt): Loss[] {
   return prompt.withoutReasoning ? [{ field: 'reasoningHistory', name: undefined }] : []
 }
 
+/** The loss of the summaries of thoughts that an upstream is not asked for. */
+function unasked(prompt: Prompt): Loss[] {
+  const { summary = 'none' } = (prompt.withoutThoughtSummary && prompt.generation().reasoning) || {}
+  return summary === 'none' ? [] : [{ field: 'reasoning', name: 'summary' }]
+}
+
 /** Frees the body that was sent. To be called once the upstream answers; another route would get a body made anew. */
 export function freeSent({ body }: Preparation, prompt: Prompt): void {
   freeBytes(body, prompt.body.bytes)
@@ -185,8 +196,14 @@ export function forgetAsked(preparation: Preparation, prompt: Prompt): void {
 /** The request that the model gets: the caller's own, or one for a summary of the conversation. */
 function asked(prompt: Prompt, asksForSummary: boolean): GenerationRequest {
   const said = prompt.generation()
-  const request = prompt.withoutReasoning ? withoutReasoning(said) : said
+  const known = prompt.withoutReasoning ? withoutReasoning(said) : said
+  const request = prompt.withoutThoughtSummary ? withoutThoughtSummary(known) : known
   return asksForSummary ? summarising(request) : request
+}
+
+function withoutThoughtSummary(request: GenerationRequest): GenerationRequest {
+  const { reasoning } = request
+  return reasoning === undefined ? request : { ...request, reasoning: { ...reasoning, summary: undefined } }
 }
 
 /** The request with the output limit that the balance sets, where the caller set none. */
