@@ -93,7 +93,7 @@ class HistoryWriter {
 
   #assistant(parts: readonly Part[]): void {
     let message: OpenMessage | undefined
-    const lastSaid = parts.findLastIndex(part => part.type !== 'reasoning' && !isEmptyText(part))
+    const lastSaid = parts.findLastIndex(isSaid)
     for (const [place, part] of parts.entries()) {
       if (this.#seal(part)) message = undefined
       const said = this.#assistantContent(part)
@@ -223,6 +223,20 @@ class HistoryWriter {
     if (this.#options.cacheBreakpoints) return cacheBreakpoint(mark)
     this.#losses.add('cacheMark')
     return {}
+  }
+}
+
+/** Whether a part of the assistant's, beside its thoughts, is one that this format has an item for. */
+function isSaid(part: Part): boolean {
+  switch (part.type) {
+    case 'reasoning':
+      return false
+    case 'opaque':
+      return part.format === FORMAT && itemOf(part.value) !== undefined
+    case 'media':
+      return part.kind === 'image' && part.source.type === 'base64'
+    default:
+      return !isEmptyText(part)
   }
 }
 
