@@ -8,7 +8,15 @@ import { fitCallId } from '@/formats/tools/call-ids.ts'
 import { pairedTurns } from '@/formats/tools/paired-turns.ts'
 import { type TextPart, textPart } from '@/generation/part.ts'
 import type { GenerationRequest } from '@/generation/request.ts'
-import { asObject, type JsonObject, type JsonValue, keysOf, present } from '@/json/json.ts'
+import {
+  asObject,
+  asObjects,
+  asString,
+  type JsonObject,
+  type JsonValue,
+  keysOf,
+  present,
+} from '@/json/json.ts'
 import { cacheUnlessMarked, limitCacheMarks, marked } from './cache-marks.ts'
 import { encodeMessages, splitHead } from './message-encode.ts'
 import { encodeOutput } from './output-encode.ts'
@@ -56,7 +64,7 @@ export function encodeRequest(request: GenerationRequest, target: Target): Encod
     ...(request.user !== undefined && { metadata: { user_id: fitKey(request.user, MAX_USER_ID) } }),
     ...encodeTier(request.serviceTier, losses),
     ...(request.stream && { stream: true }),
-    ...extensionFields(ownExtensions(request)),
+    ...extensionFields(ownExtensions(request), thinking.on, losses),
   }
   limitCacheMarks(body, losses)
   if (request.promptCacheKey !== undefined || target.cachesPrompts === true) cacheUnlessMarked(body)
@@ -149,9 +157,15 @@ function ownExtensions(request: GenerationRequest): JsonObject {
   return request.extensions[FORMAT] ?? {}
 }
 
-function extensionFields(own: JsonObject): JsonObject {
+/** The API edits thoughts out of the context only while it thinks. */
+function extensionFields(own: JsonObject, thinks: boolean, losses: Losses): JsonObject {
   const { output_config: _merged, [BLOCK_BINDING]: _bound, ...fields } = own
-  return fields
+  const management = asObject(fields['context_management'])
+  const edits = asObjects(management?.['edits'])
+  const kept = thinks ? edits : edits.filter(({ type }) => !asString(type)?.startsWith('clear_thinking'))
+  if (kept.length === edits.length) return fields
+  losses.add('extension', 'context_management')
+  return { ...fields, context_management: { ...management, edits: kept } }
 }
 
 /** The rarer fields that this format does not have; the type names those that it has. A new field goes on one of the two. */

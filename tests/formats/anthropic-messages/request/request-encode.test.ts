@@ -412,6 +412,20 @@ describe('thoughts of the history', () => {
     expect(losses.map(({ field }) => field)).toContain('reasoning')
   })
 
+  test('thoughts are edited out of the context only while the model thinks, as the API wants it', () => {
+    const edits = [{ type: 'clear_thinking_20251015', keep: 'all' }, { type: 'clear_tool_uses_20250919' }]
+    const body = {
+      max_tokens: 9000,
+      thinking: { type: 'enabled', budget_tokens: 2000 },
+      context_management: { edits },
+    }
+    expect(encode(decode(body)).body['context_management']).toEqual({ edits })
+    const turns = [user('a'), assistant(call('x')), user(result('x', 'r'))]
+    const asked = encode({ ...decode(body), turns })
+    expect(asked.body['context_management']).toEqual({ edits: edits.slice(1) })
+    expect(asked.losses).toContainEqual({ field: 'extension', name: 'context_management' })
+  })
+
   test('what the answer continues has no thoughts, which the API takes only while it thinks', () => {
     const asked = encode({ turns: [user('a'), assistant(reasoning('hm', own), 'b')] })
     expect(asked.body['messages']).toMatchObject([
