@@ -139,6 +139,28 @@ describe.skipIf(!HAS_BROWSER)('names of models, keys and users', () => {
   )
 
   test(
+    'beside many tokens and an exact cost hide nothing of the log, however wide the screen',
+    async () => {
+      const { page } = owner
+      await stage.database.sql`
+        update exchange set model = 'anthropic/claude-sonnet-4-5', channel = 'anthropic', input_uncached = 1234567,
+          output_text = 12345, cost_nano = 123456789, total_ms = 64000`
+      const wrong: string[] = []
+      for (const width of [1024, 1250, 1280, 1366, 1441, 1920]) {
+        await page.setViewportSize({ width, height: 800 })
+        await page.goto('/admin/traffic?by=key')
+        await page.getByText('$0.123456789').first().waitFor()
+        if ((await hiddenColumns(page)).includes('Requests')) wrong.push(`columns at ${width}`)
+        const channel = page.locator('td small.wide').first()
+        if ((await channel.evaluate(one => one.getClientRects().length)) > 1)
+          wrong.push(`channel at ${width}`)
+      }
+      expect(wrong).toEqual([])
+    },
+    BROWSER_TIMEOUT_MS,
+  )
+
+  test(
     'break in the audit log only where an address has a dot or its @',
     async () => {
       const { page } = owner

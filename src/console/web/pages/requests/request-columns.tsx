@@ -8,21 +8,18 @@ import { EndState } from './end-state.tsx'
 
 /** What the log tells of each request; `isForAll` for those who see every account. */
 export function requestColumns(isForAll: boolean, onOpen: (id: string) => void): Column<RequestLine>[] {
-  const forAll: Column<RequestLine>[] = [
-    {
-      label: 'Account',
-      kind: 'wide',
-      cell: line => (
-        <>
-          <a href={`/admin/accounts/${line.account_id}`}>{line.account_id}</a>
-          <small class="soft clipped" title={line.account_email ?? undefined}>
-            {line.account_email}
-          </small>
-        </>
-      ),
-    },
-    { label: 'Channel', kind: 'wide', cell: line => line.channel ?? <span class="soft">none</span> },
-  ]
+  const account: Column<RequestLine> = {
+    label: 'Account',
+    kind: 'wide',
+    cell: line => (
+      <>
+        <a href={`/admin/accounts/${line.account_id}`}>{line.account_id}</a>
+        <small class="soft clipped" title={line.account_email ?? undefined}>
+          {line.account_email}
+        </small>
+      </>
+    ),
+  }
   return [
     {
       label: 'Model',
@@ -32,6 +29,7 @@ export function requestColumns(isForAll: boolean, onOpen: (id: string) => void):
           <button type="button" class="link-button" onClick={() => onOpen(line.id)}>
             {line.model ?? 'Unknown model'} <span class="unseen">receipt</span>
           </button>
+          {isForAll ? <small class="wide soft">{line.channel}</small> : null}
           <small class="narrow soft">
             {isForAll ? `${accountOf(line)}, ${line.channel ?? 'no channel'}, ` : ''}
             {line.key_name}
@@ -40,7 +38,7 @@ export function requestColumns(isForAll: boolean, onOpen: (id: string) => void):
       ),
     },
     { label: 'Time', kind: 'nowrap', cell: line => <When iso={line.started_at} /> },
-    ...(isForAll ? forAll : []),
+    ...(isForAll ? [account] : []),
     { label: 'Key', kind: 'wide', cell: line => line.key_name },
     {
       label: 'End',
