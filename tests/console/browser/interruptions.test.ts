@@ -347,10 +347,11 @@ describe.skipIf(!HAS_BROWSER)('in the middle of something', () => {
     await dialog.waitFor()
     await page.keyboard.press('Escape')
     await dialog.waitFor({ state: 'detached' })
-    await until(() => page.evaluate<boolean>('navigation.canGoForward'))
     expect(new URL(page.url()).pathname).toBe('/keys')
     await page.goBack()
     await page.getByRole('heading', { name: 'Overview', exact: true }).waitFor()
+    await page.goForward()
+    await page.getByRole('heading', { name: 'Keys', exact: true }).waitFor()
   })
 
   guarantee(

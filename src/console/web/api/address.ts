@@ -6,7 +6,7 @@ type Changes<Names extends string> = (changes: Partial<Record<Names, string>>) =
 /** A few words of a page's state in its address. */
 interface AddressState<Names extends string> {
   state: Record<Names, string>
-  /** Changes them in place: what closes is not in the browser's history twice. */
+  /** Changes them in place. */
   change: Changes<Names>
   /** Takes a step, from which the back button leads back: for what opens over the page. */
   open: Changes<Names>
@@ -37,11 +37,7 @@ export function useAddressState<Names extends string>(
     [path, names, defaults],
   )
   const change = useCallback<Changes<Names>>(
-    changes => {
-      const address = addressWith(changes)
-      route(address, true)
-      if (isOneBack(address)) history.back()
-    },
+    changes => route(addressWith(changes), true),
     [route, addressWith],
   )
   const open = useCallback<Changes<Names>>(
@@ -49,13 +45,6 @@ export function useAddressState<Names extends string>(
     [route, addressWith],
   )
   return { state, change, open, addressWith }
-}
-
-/** Whether the back button leads to that address; not every browser tells. */
-function isOneBack(address: string): boolean {
-  const navigation: Navigation | undefined = window.navigation
-  const before = navigation?.entries()[(navigation.currentEntry?.index ?? 0) - 1]
-  return before?.url === new URL(address, location.origin).href
 }
 
 function namesOf<Names extends string>(defaults: Readonly<Record<Names, string>>): Names[] {

@@ -10,6 +10,9 @@ interface Keeper {
 
 const keepers = new Set<Keeper>()
 
+/** Where the browser tells of its history. */
+const { navigation }: { navigation?: Navigation } = window
+
 /**
  * Lets those who keep the page decide on the back button and on closing it. To be called before the router is there,
  * which would draw another page before anybody could object: a window tells its listeners in the order they came.
@@ -21,6 +24,12 @@ export function watchLeaving(): void {
     event.stopImmediatePropagation()
     history.pushState(null, '', keeper.address)
     keeper.onTried()
+  })
+  // What was opened over a page and closed has left its address twice, which is one step to whoever goes back or on.
+  navigation?.addEventListener('currententrychange', ({ from, navigationType }) => {
+    const entry = navigation.currentEntry
+    if (navigationType !== 'traverse' || entry?.url !== from.url || keeping() !== undefined) return
+    history.go(entry.index < from.index ? -1 : 1)
   })
   window.addEventListener('beforeunload', event => {
     if (keeping() !== undefined) event.preventDefault()
