@@ -184,6 +184,22 @@ describe.skipIf(!HAS_BROWSER)('in the middle of something', () => {
     expect((await balanceOf(stage, accountId)) - before).toBe(3_000_000_000n)
   })
 
+  guarantee('of a key whose answer was lost it is said to look before making another one', async () => {
+    await page.goto('/keys?new=yes')
+    const dialog = page.getByRole('dialog', { name: 'Create a key' })
+    await dialog.getByLabel('Name', { exact: true }).fill('made and lost')
+    await page.route('**/api/keys', async request => {
+      if (request.request().method() === 'GET') return request.fallback()
+      await request.fetch()
+      await request.abort()
+    })
+    await dialog.getByRole('button', { name: 'Create key' }).click()
+    await dialog.getByRole('alert').getByText('look whether it was done').waitFor()
+    await page.unroute('**/api/keys')
+    await dialog.getByRole('button', { name: 'Cancel' }).click()
+    await page.getByRole('button', { name: 'Revoke made and lost' }).waitFor()
+  })
+
   guarantee(
     'what is changed while the page still reads the change before is made from that one',
     async () => {

@@ -1,6 +1,6 @@
 import type { ConsoleApi, ConsoleInput, ConsoleOutput } from '../../api/contract/api.ts'
 import { beginCall } from './calls.ts'
-import { failureOf } from './failure.ts'
+import { failureOf, lostAnswer } from './failure.ts'
 
 /** `METHOD /path` of a route of the console's API, as its contract names it. */
 type RouteName = keyof ConsoleApi
@@ -44,15 +44,18 @@ export async function send<Name extends RouteName>(call: Call<Name>): Promise<Re
 
 async function ask<Name extends RouteName>({ name, input, signal }: Call<Name>): Promise<Response> {
   const { body } = partsOf<Name>(input)
+  const method = name.slice(0, name.indexOf(' '))
   const end = beginCall()
   try {
     return await fetch(addressOf(name, input), {
-      method: name.slice(0, name.indexOf(' ')),
+      method,
       ...(body === undefined
         ? {}
         : { headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) }),
       signal: signal ?? null,
     })
+  } catch (error) {
+    throw method === 'GET' || signal?.aborted ? error : lostAnswer()
   } finally {
     end()
   }

@@ -49,11 +49,16 @@ export function wrong(field: string | undefined, message: string): never {
 /** What a page says of anything that was thrown. */
 export function asFailure(error: unknown): ApiFailure {
   if (error instanceof ApiFailure) return error
-  return new ApiFailure(
-    0,
-    'unreachable',
-    'The console cannot be reached. Check the connection and try again.',
-  )
+  return unreachable('Check the connection and try again.')
+}
+
+/** What is said where no answer came to what changes something. */
+export function lostAnswer(): ApiFailure {
+  return unreachable('Check the connection, look whether it was done, and try again.')
+}
+
+function unreachable(whatToDo: string): ApiFailure {
+  return new ApiFailure(0, 'unreachable', `The console cannot be reached. ${whatToDo}`)
 }
 
 /** A message that begins with its field's name does without it where the field itself stands, and is a sentence still. */

@@ -41,7 +41,7 @@ const NEW_KEY = {
 }
 
 /** Makes a key, then shows it this once with what to paste where. */
-export function CreateKey({ onClose, onCreated }: { onClose(): void; onCreated(): void }) {
+export function CreateKey({ onClose }: { onClose(): void }) {
   const models = useQuery('models', signal => call('GET /api/models', {}, signal))
   const [created, setCreated] = useState<Created>()
   if (created !== undefined) {
@@ -53,14 +53,7 @@ export function CreateKey({ onClose, onCreated }: { onClose(): void; onCreated()
   }
   return (
     <Dialog title="Create a key" onClose={onClose}>
-      <KeyForm
-        models={models}
-        onCancel={onClose}
-        onCreated={answer => {
-          setCreated(answer)
-          onCreated()
-        }}
-      />
+      <KeyForm models={models} onCancel={onClose} onCreated={setCreated} />
     </Dialog>
   )
 }

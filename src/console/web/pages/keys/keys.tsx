@@ -55,7 +55,14 @@ export function KeysPage() {
           ) : undefined
         }
       />
-      {isCreating ? <CreateKey onClose={() => change({ new: '' })} onCreated={keys.reload} /> : null}
+      {isCreating ? (
+        <CreateKey
+          onClose={() => {
+            change({ new: '' })
+            keys.reload()
+          }}
+        />
+      ) : null}
       {address.use === '' ? null : <UseKey onClose={() => change({ use: '' })} />}
       {editing === undefined ? null : (
         <EditKey

@@ -50,7 +50,14 @@ export function RedeemCodesPage() {
           </Empty>
         }
       />
-      {isCreating ? <Create onClose={() => setCreating(false)} onCreated={codes.reload} /> : null}
+      {isCreating ? (
+        <Create
+          onClose={() => {
+            setCreating(false)
+            codes.reload()
+          }}
+        />
+      ) : null}
       {revoking === undefined ? null : (
         <Confirm
           title="Take this code back?"
@@ -125,7 +132,7 @@ function isOver(end: string | null): boolean {
   return end !== null && Date.parse(end) < Date.now()
 }
 
-function Create({ onClose, onCreated }: { onClose(): void; onCreated(): void }) {
+function Create({ onClose }: { onClose(): void }) {
   const currency = useCurrency()
   const [codes, setCodes] = useState<string[]>()
   const none = { amount: '', count: '1', uses: '1', expires_at: '', credit_expires_at: '' }
@@ -140,7 +147,6 @@ function Create({ onClose, onCreated }: { onClose(): void; onCreated(): void }) 
       },
     })
     setCodes(made.codes)
-    onCreated()
   })
   const { field } = create
   if (codes !== undefined) {
