@@ -44,24 +44,24 @@ export function converse(admitted: AdmittedPrompt, chain: ResponseChain | undefi
     },
     prepare: preparer(admitted, options),
     leaveOut: (blamed, refusedBy) => {
-      const destination = destinationOf(refusedBy)
       if (strict) return false
-      if (blamed === 'reasoning' && !prompt.withoutReasoning) {
-        gateway.foreignReasoning.refused(destination, signaturesOf(prompt))
-        prompt.withoutReasoning = true
-        isRefused = true
-        return true
+      const destination = destinationOf(refusedBy)
+      switch (blamed) {
+        case 'reasoning':
+          if (prompt.withoutReasoning) return false
+          gateway.foreignReasoning.refused(destination, signaturesOf(prompt))
+          prompt.withoutReasoning = true
+          isRefused = true
+          return true
+        case 'thought-summary':
+          // Where the caller's own bytes are handed on, it is the caller who asks.
+          if (prompt.withoutThoughtSummary || isPassthrough(prompt, refusedBy.route)) return false
+          gateway.refusedSummaries.refused(destination)
+          prompt.withoutThoughtSummary = true
+          return true
+        default:
+          return false
       }
-      // Where the caller's own bytes are handed on, it is the caller who asks.
-      if (
-        blamed !== 'thought-summary' ||
-        prompt.withoutThoughtSummary ||
-        isPassthrough(prompt, refusedBy.route)
-      )
-        return false
-      gateway.refusedSummaries.refused(destination)
-      prompt.withoutThoughtSummary = true
-      return true
     },
     recallRefusal: candidate => {
       if (strict) return
