@@ -216,39 +216,63 @@ describe.each(CASES)(
   },
 )
 
-test('what one channel refused before is left out for that one alone', async () => {
-  await handedOn.gateway.apply(`
+describe('of two channels', () => {
+  const { body, complaint } = MESSAGES
+  /** In a session of its own for each test, which stays where it was served. */
+  const ask = (headers: Record<string, string> = {}) =>
+    post('/v1/messages', withForeign({ ...body, model: 'two' }), { 'session-id': foreign, ...headers })
+  const isSigned = (request: SeenRequest) => textOf(request).includes(foreign)
+  const isFirst = ({ path }: SeenRequest) => path.startsWith('/first/')
+  const refused = () => Response.json(complaint, { status: 400 })
+  const answered = () =>
+    Response.json({
+      id: 'm',
+      type: 'message',
+      role: 'assistant',
+      model: 'echo',
+      content: [],
+      stop_reason: 'end_turn',
+      usage: { input_tokens: 1, output_tokens: 1 },
+    })
+  const seen = () => upstream.seen.map(request => [isFirst(request), isSigned(request)])
+
+  beforeEach(async () => {
+    await handedOn.gateway.apply(`
 channels:
   - { name: first, format: anthropic-messages, base_url: "${upstream.url}/first", api_keys: [k], allow_private: true }
   - { name: second, format: anthropic-messages, priority: 1, base_url: "${upstream.url}/second", api_keys: [k], allow_private: true }
 models:
   - { id: two, channels: [{ channel: first, model: echo }, { channel: second, model: echo }], prices: { input: 1, output: 1 } }
 `)
-  const { body, complaint } = MESSAGES
-  const asked = withForeign({ ...body, model: 'two' })
-  const isSigned = (request: SeenRequest) => textOf(request).includes(foreign)
-  const isFirst = ({ path }: SeenRequest) => path.startsWith('/first/')
-  const ok = {
-    id: 'm',
-    type: 'message',
-    role: 'assistant',
-    model: 'echo',
-    content: [],
-    stop_reason: 'end_turn',
-  }
-  const answered = () => Response.json({ ...ok, usage: { input_tokens: 1, output_tokens: 1 } })
-  upstream.answer = request =>
-    isFirst(request) && isSigned(request) ? Response.json(complaint, { status: 400 }) : answered()
-  expect((await post('/v1/messages', asked)).status).toBe(200)
-  upstream.answer = request => (isFirst(request) ? new Response(null, { status: 503 }) : answered())
-  const next = await post('/v1/messages', asked)
-  expect([next.status, next.headers.get('x-tollgate-losses')]).toEqual([200, null])
-  expect(upstream.seen.map(request => [isFirst(request), isSigned(request)])).toEqual([
-    [true, true],
-    [true, false],
-    [true, false],
-    [false, true],
-  ])
+  })
+
+  test('what one refused before is left out for that one alone', async () => {
+    upstream.answer = request => (isFirst(request) && isSigned(request) ? refused() : answered())
+    expect((await ask()).status).toBe(200)
+    upstream.answer = request => (isFirst(request) ? new Response(null, { status: 503 }) : answered())
+    const next = await ask()
+    expect([next.status, next.headers.get('x-tollgate-losses')]).toEqual([200, null])
+    expect(seen()).toEqual([
+      [true, true],
+      [true, false],
+      [true, false],
+      [false, true],
+    ])
+  })
+
+  test('the other is asked where nothing may be lost', async () => {
+    const strict = { 'x-tollgate-strict': 'true' }
+    upstream.answer = request => (isFirst(request) ? refused() : answered())
+    expect((await ask(strict)).status).toBe(200)
+    upstream.answer = refused
+    expect((await ask(strict)).status).toBe(400)
+    expect(seen()).toEqual([
+      [true, true],
+      [false, true],
+      [false, true],
+      [true, true],
+    ])
+  })
 })
 
 test('a complaint about anything else is not asked again', async () => {

@@ -133,7 +133,8 @@ function candidatesAfter(
   const { blames } = failure
   // The reasoning of earlier turns was another vendor's, say: without it, the same candidate can answer.
   if (blames !== undefined && leaveOut?.(blames, failed) === true) return [failed, ...others]
-  if (failure.retry !== 'next-channel') throw failure
+  // Else reasoning can be read by whoever made it.
+  if (failure.retry !== 'next-channel' && blames !== 'reasoning') throw failure
   if (gateway.clock.elapsed() - record.begunAt >= MAX_FAILOVER_MS) throw failure
   const { kind } = outcomeOf(failure)
   const rest = kind === 'ok' ? others : afterFailure(others, failed, kind)
