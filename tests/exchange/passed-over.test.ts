@@ -209,6 +209,20 @@ describe('a channel whose format cannot say the request', () => {
     expect(await (await askWithSound(model)).text()).toContain('gpt')
   })
 
+  test('sends nobody to what is held back where another could be asked, which failed', async () => {
+    const model = await modelOf('anthropic-messages', 'openai-chat-completions', 'gemini-generate-content')
+    for (const path of ['/v1/messages', '/v1/chat/completions']) statuses.set(path, 503)
+    statuses.set('/v1beta/models/m:generateContent', 401)
+    await (await gateway.post('/v1/messages', { model, max_tokens: 9, messages: HI })).text()
+    expect(upstream.seen).toHaveLength(3)
+    upstream.seen.length = 0
+    expect(await readError(await askWithSound(model), 'chat')).toMatchObject({
+      status: 503,
+      code: 'upstream_error',
+    })
+    expect(asked()).toEqual(['/v1/chat/completions'])
+  })
+
   test('is passed over by a count of tokens, with all its keys', async () => {
     keys = ['k', 'l', 'm']
     const model = await modelOf('anthropic-messages', 'openai-responses')
