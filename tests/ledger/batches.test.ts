@@ -106,6 +106,22 @@ test('a process that closes waits for its holds, and for the charges of those wh
   expect(done).toEqual(['held', 'settled', 'closed'])
 })
 
+test('a charge that neither database nor disk takes waits in memory, but for no longer than its process', async () => {
+  const payer = await fixture.payer(100n)
+  const { batches, network } = setUp()
+  void batches.settle(costOf(holdOf(payer, 7n), 5n))
+  await until(() => network.statements === 1)
+  clock.advance(TIMINGS.settlePatienceMs)
+  await new Promise(setImmediate)
+  expect(batches.settles.size()).toBe(1)
+  const closed = batches.close()
+  for (let patience = 0; patience < 3; patience += 1) {
+    await new Promise(setImmediate)
+    clock.advance(TIMINGS.settlePatienceMs)
+  }
+  await closed
+})
+
 describe('what a journal holds', () => {
   test('is not given up while the database does not answer', async () => {
     const payer = await fixture.payer(100n)

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'bun:test'
 import { manualClock } from '#tests/support/manual-clock.ts'
 import { until } from '#tests/support/upstreams/upstream.ts'
 import { type Clock, systemClock } from '@/clock/clock.ts'
+import { OWNER_GONE } from '@/ledger/store.ts'
 import { BatchWriter, type WriterOptions } from '@/ledger/writer.ts'
 
 /** Pauses pass at once; patience never ends unless the test says so. */
@@ -267,8 +268,8 @@ describe('an error', () => {
     expect(batches.length).toBeLessThan(2 * 64)
   })
 
-  test.each(['57P01', '08006', '40P01', '25006', '53300', 'ECONNREFUSED'])(
-    'of the connection (%s) is tried again with the same ids',
+  test.each(['57P01', '08006', '40P01', '25006', '53300', 'ECONNREFUSED', OWNER_GONE])(
+    'that passes (%s) is tried again with the same ids',
     async code => {
       let failures = 3
       const { writer, batches } = testWriter({
@@ -317,10 +318,10 @@ describe('an error', () => {
     ])
   })
 
-  test('makes the next try wait, longer each time, and nobody once a try succeeded', async () => {
+  test('makes the next try wait, longer each time up to half a second, and nobody once a try succeeded', async () => {
     const clock = manualClock()
     const triedAt: number[] = []
-    let failures = 3
+    let failures = 7
     const { writer } = testWriter({
       clock,
       on() {
@@ -331,20 +332,21 @@ describe('an error', () => {
     })
     const start = clock.elapsed()
     const first = writer.submit(1)
-    for (const [tries, pause] of [20, 40, 80].entries()) {
+    for (const [tries, pause] of [20, 40, 80, 160, 320, 500, 500].entries()) {
       await until(() => triedAt.length > tries)
       clock.advance(pause - 1)
-      await Bun.sleep(0)
+      // Whoever were to try too soon would have by then.
+      for (let turns = 0; turns < 5; turns += 1) await Bun.sleep(0)
       clock.advance(1)
     }
     await first
     await writer.submit(2)
     failures = 1
     const last = writer.submit(3)
-    await until(() => triedAt.length === 6)
+    await until(() => triedAt.length === 10)
     clock.advance(20)
     await last
-    expect(triedAt).toEqual([0, 20, 60, 140, 140, 140, 160])
+    expect(triedAt).toEqual([0, 20, 60, 140, 300, 620, 1120, 1620, 1620, 1620, 1640])
   })
 
   test('of the data after one of the connection makes nobody wait', async () => {
