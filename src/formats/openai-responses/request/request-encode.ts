@@ -30,7 +30,7 @@ export function encodeRequest(asked: GenerationRequest, target: Target): Encoded
   const extensions = nestExtensions(request.extensions[FORMAT], ['reasoning', 'text'])
   const { reasoning: ownReasoning, text: ownText, include, ...own } = extensions
   const sampling = encodeSampling(request, model, losses)
-  const reasoning = encodeReasoning(request.reasoning, asObject(ownReasoning), model, losses)
+  const reasoning = encodeReasoning(request, asObject(ownReasoning), model, losses)
   const isThinking = reasoning !== undefined || model.reasons === true
   const said = present({
     model: target.model,
@@ -142,13 +142,16 @@ const COUNTED = [
 ] as const
 
 function encodeReasoning(
-  reasoning: GenerationRequest['reasoning'],
+  { reasoning, tools }: GenerationRequest,
   extended: JsonObject | undefined,
   model: OpenaiModel,
   losses: Losses,
 ): JsonObject | undefined {
   const wanted = reasoning && wantedEffort(reasoning)
-  const effort = wanted && model.efforts ? nearestEffort(wanted, model.efforts) : wanted
+  // Gpt-5 refuses `minimal` beside tools of its server.
+  const isServed = tools.some(tool => tool.type === 'hosted')
+  const efforts = isServed ? model.efforts?.filter(effort => effort !== 'minimal') : model.efforts
+  const effort = wanted && efforts ? nearestEffort(wanted, efforts) : wanted
   const summary = reasoning?.summary
   if (reasoning !== undefined && limitsEffort(reasoning)) {
     losses.add('reasoningBudget')

@@ -411,6 +411,16 @@ describe('limits and sampling', () => {
     expect(losses).toEqual(thinksAnyway ? [{ field: 'reasoning', name: undefined }] : [])
   })
 
+  test.each(['none', 'minimal'] as const)(
+    'effort %s is more than the least beside a search, which gpt-5 refuses beside that',
+    effort => {
+      const reasoning = { effort, budgetTokens: undefined, summary: undefined }
+      const tools = [hostedTool('web_search', 'web_search')]
+      const { body } = encode({ reasoning, tools }, { ...TARGET, model: 'gpt-5-mini' })
+      expect(body['reasoning']).toEqual({ effort: 'low' })
+    },
+  )
+
   test('a budget becomes an effort, and a model that does not reason gets none', () => {
     const reasoningOf = { effort: undefined, budgetTokens: 10_000, summary: 'auto' } as const
     expect(encode({ reasoning: reasoningOf }).body['reasoning']).toEqual({
