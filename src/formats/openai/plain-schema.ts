@@ -20,12 +20,15 @@ const INSIDE: ReadonlySet<string> = new Set([
 ])
 
 function withPlainInside(schema: JsonObject): JsonObject {
-  const changes: JsonObject = {}
-  for (const [key, value] of Object.entries(schema)) {
-    const plain = BY_NAME.has(key) ? plainMembers(value) : INSIDE.has(key) ? plainSchemas(value) : value
-    if (plain !== value) changes[key] = plain
+  let plain = schema
+  for (const key of Object.keys(schema)) {
+    const within = BY_NAME.has(key) ? plainMembers : INSIDE.has(key) ? plainSchemas : undefined
+    if (within === undefined) continue
+    const value = schema[key]
+    const inner = within(value)
+    if (inner !== value) plain = { ...plain, [key]: inner }
   }
-  return Object.keys(changes).length === 0 ? schema : { ...schema, ...changes }
+  return plain
 }
 
 function plainMembers(members: JsonValue | undefined): JsonValue | undefined {
@@ -42,8 +45,9 @@ function plainSchemas(value: JsonValue | undefined): JsonValue | undefined {
 }
 
 function withPlainPatterns(schema: JsonObject): JsonObject {
-  const told: JsonObject = {}
   const { pattern, patternProperties } = schema
+  if (pattern === undefined && patternProperties === undefined) return schema
+  const told: JsonObject = {}
   if (typeof pattern === 'string' && !isPlainPattern(pattern)) told['pattern'] = pattern
   if (isJsonObject(patternProperties) && !Object.keys(patternProperties).every(isPlainPattern))
     told['patternProperties'] = patternProperties
