@@ -24,11 +24,10 @@ export function usageApi(console: Console, listener: Listener) {
     'GET /api/overview': async ({ signedIn, query }) => {
       const now = clock.now()
       const { accountId } = signedIn.user
-      const [account, spending, expiring, refusedAt] = await Promise.all([
+      const [account, { today, month, refusedAt }, expiring] = await Promise.all([
         accounts.findAccount(accountId),
-        readSpending(console, accountId, inZone(now, zoneOf(query.zone))),
+        lookBack(console, accountId, inZone(now, zoneOf(query.zone))),
         ledgerStore(database).expiringCredit(accountId),
-        findUnpaid(database, accountId, new Date(now - 86_400_000)),
       ])
       return {
         account_id: account.id,
@@ -40,8 +39,8 @@ export function usageApi(console: Console, listener: Listener) {
             : [{ amount: formatMoney(remainderNano), expires_at: expiresAt.toISOString() }],
         ),
         refused_at: refusedAt?.toISOString() ?? null,
-        spent_today: formatMoney(spending.today),
-        spent_30_days: formatMoney(spending.month),
+        spent_today: formatMoney(today),
+        spent_30_days: formatMoney(month),
         limits: await readLimits(database, catalog.defaults(), account, new Date(now)),
       }
     },
@@ -103,9 +102,15 @@ async function namesOf(
   }
 }
 
-async function readSpending({ database, lookups }: Console, accountId: number, now: Temporal.ZonedDateTime) {
+/** What an account's requests cost today and in 30 days, and when the last one was refused that credit did not pay for. */
+async function lookBack({ database, lookups }: Console, accountId: number, now: Temporal.ZonedDateTime) {
   const edges = [-29, 0, 1].map(days => dayBeside(now, days).epochMilliseconds)
-  const sums = await lookups.pass(accountId, () => sumUsage(database, { accountId, edges, by: 'account' }))
+  const dayAgo = new Date(now.epochMilliseconds - 86_400_000)
+  // One after the other, as a lookup has one connection.
+  const { sums, refusedAt } = await lookups.pass(accountId, async () => ({
+    sums: await sumUsage(database, { accountId, edges, by: 'account' }),
+    refusedAt: await findUnpaid(database, accountId, dayAgo),
+  }))
   const spent = (of: typeof sums) => of.reduce((total, { spend }) => total + spend, 0n)
-  return { today: spent(sums.filter(({ place }) => place === 1)), month: spent(sums) }
+  return { today: spent(sums.filter(({ place }) => place === 1)), month: spent(sums), refusedAt }
 }
