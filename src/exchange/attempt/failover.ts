@@ -66,8 +66,8 @@ export interface Try<P extends Prepared> {
 /**
  * Makes attempts, one candidate after another, until one succeeds. Goes on only while the failure says that another
  * candidate may do better: what fails once output was let through says that none may. A candidate in whose format the
- * request cannot be written is passed over. Candidates whose breakers are open are asked only when there is no other, and
- * then only the first.
+ * request cannot be written is passed over. Candidates whose breakers are open are asked only where no other was, and then
+ * only the first.
  * @throws GatewayError of the last attempt; where none was made, of the first candidate that was passed over; `no_channel`
  * where there was none, or another is full and that error would not pass
  */
@@ -78,22 +78,15 @@ export async function overCandidates<P extends Prepared, T>(
   const { record, model } = admitted
   const { selector } = admitted.gateway
   const selection = selector.select(admitted.routes, admitted.traits)
-  let isLastResort = selection.ready.length === 0
-  let candidates: readonly Candidate[] = isLastResort ? selection.paused : selection.ready
+  let candidates: readonly Candidate[] = [...selection.ready, ...selection.paused]
+  let { someAreFull } = selection
   let failure: GatewayError | undefined
   let objection: GatewayError | undefined
-  let { someAreFull } = selection
   for (let attempts = 0; attempts < MAX_ATTEMPTS; ) {
     const [candidate, ...others] = candidates
-    if (candidate === undefined) {
-      // None of those that are ready can be told.
-      if (isLastResort || objection === undefined || failure !== undefined) break
-      isLastResort = true
-      candidates = selection.paused
-      continue
-    }
+    if (candidate === undefined) break
     candidates = others
-    const place = selector.begin(candidate, record.id, isLastResort)
+    const place = selector.begin(candidate, record.id, isHeldBack(candidate))
     if (place === undefined) {
       someAreFull = true
       continue
@@ -111,7 +104,8 @@ export async function overCandidates<P extends Prepared, T>(
       return result
     }
     failure = result.error
-    candidates = candidatesAfter(failure, admitted, candidate, isLastResort ? [] : others)
+    const ready = others.filter(other => !isHeldBack(other))
+    candidates = candidatesAfter(failure, admitted, candidate, ready)
   }
   const reason = failure ?? objection
   // What is full now may serve it soon. A failure that passes by itself may say when.
@@ -142,6 +136,11 @@ function candidatesAfter(
   // A channel's keys may all be of one account at its vendor: the last attempt is another channel's, where there is one.
   const tried = new Set(record.tries.map(({ channel }) => channel))
   return lastWhere(rest, ({ route }) => tried.has(route.channel.name))
+}
+
+/** Whether a candidate's breaker is open, so that it is asked only where no other was. */
+function isHeldBack({ standing }: Candidate): boolean {
+  return standing.kind === 'paused'
 }
 
 /** Why an attempt failed; a class, so that it cannot be mistaken for whatever an attempt returns. */
