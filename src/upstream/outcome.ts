@@ -47,8 +47,12 @@ export function judge(complaint: Complaint): GatewayError {
   if (ABOUT_THE_REQUEST.has(status)) {
     return new GatewayError('upstream_rejected', message, {
       status,
-      // The caller named a model that we have; that the upstream has not is a matter of the channel, and so is its format.
-      retry: blames === 'model' || isForResponses(complaint) ? 'next-channel' : 'never',
+      // The caller named a model that we have; that the upstream has not is a matter of the channel, and so are its format
+      // and its account.
+      retry:
+        blames === 'model' || isForResponses(complaint) || isAboveMinute(complaint)
+          ? 'next-channel'
+          : 'never',
       blames: complaint.foreignReasoning === true ? 'reasoning' : blames,
       // The one word by which clients of every vendor know that a shorter prompt would do, and compact theirs.
       code:
@@ -124,18 +128,38 @@ function isUnverified({ status, param, message }: Complaint): boolean {
 /** https://github.com/home-assistant/core/issues/160212 */
 const UNVERIFIED = /\borganization must be verified to generate reasoning summaries\b/i
 
-/** OpenAI's 429 of a key whose credit is gone: no wait helps, and each try costs one. */
-function isSpent({ code }: Complaint): boolean {
-  return code === 'insufficient_quota' || code === 'billing_hard_limit_reached'
+/** The 429 of a key whose credit is gone: no wait helps, and each try costs one. */
+function isSpent({ code, message }: Complaint): boolean {
+  return SPENT.has(code) || SPENT_TEAM.test(message)
 }
 
-/** Gemini and xAI answer a bad key with a 400; Gemini's has the reason API_KEY_INVALID. */
+/** OpenAI's words for that, Moonshot's and Z.ai's number. */
+const SPENT: ReadonlySet<string | undefined> = new Set([
+  'insufficient_quota',
+  'billing_hard_limit_reached',
+  'exceeded_current_quota_error',
+  '1113',
+])
+
+/** xAI's, which has no word for it. */
+const SPENT_TEAM = /^your team (?:\S+ )?has either used all available credits\b/i
+
+/**
+ * A 400 in place of a 401 or 402: of Gemini and xAI for a bad key, of Anthropic and Alibaba for an account without
+ * money, or at the limit that its owner set.
+ */
 function isBadKey({ status, code, message }: Complaint): boolean {
-  return status === 400 && (code === 'API_KEY_INVALID' || BAD_KEY.test(message))
+  return status === 400 && (code === 'API_KEY_INVALID' || code === 'Arrearage' || BAD_KEY.test(message))
 }
 
 /** How such a message begins: further on it may repeat what the caller wrote. */
-const BAD_KEY = /^(?:api key (?:not valid|invalid|expired)|incorrect api key provided)/i
+const BAD_KEY =
+  /^(?:api key (?:not valid|invalid|expired)|incorrect api key provided|your credit balance is too low to access the anthropic api|you have reached your specified (?:workspace )?api usage limits)/i
+
+/** Groq's 413: more than the account may use in a minute, which another account may well. */
+function isAboveMinute({ status, code }: Complaint): boolean {
+  return status === 413 && code === 'rate_limit_exceeded'
+}
 
 /** Retry-After and its kin as ms: seconds, an HTTP date, or OpenAI's `retry-after-ms`; undefined when absent. */
 export function retryAfterMs(headers: Headers, now: number): number | undefined {

@@ -81,6 +81,56 @@ describe('edge 85: a refusal of our own key is no 401 of the caller, and its tex
   })
 })
 
+describe('an account without money is the operator`s, whatever status says so', () => {
+  test.each([
+    [
+      'Anthropic',
+      'anthropic-messages',
+      '{"type":"error","error":{"type":"invalid_request_error","message":"Your credit balance is too low to access the Anthropic API. Please go to Plans & Billing to upgrade or purchase credits."}}',
+    ],
+    [
+      'Anthropic, of a limit that its owner set',
+      'anthropic-messages',
+      '{"type":"error","error":{"type":"invalid_request_error","message":"You have reached your specified API usage limits. You will regain access on 2026-12-01 at 00:00 UTC."}}',
+    ],
+    [
+      'Alibaba',
+      'openai-chat-completions',
+      '{"error":{"code":"Arrearage","param":null,"message":"Access denied, please make sure your account is in good standing.","type":"Arrearage"}}',
+    ],
+  ] as const)('a 400 of %s', (_, format, body) => {
+    const error = judge(CODECS[format].decodeFault(400, body))
+    expect(error).toMatchObject({ kind: 'upstream_auth', status: 502, retry: 'next-channel' })
+  })
+
+  test.each([
+    [
+      'Moonshot',
+      '{"error":{"message":"Your account org-1 <ak-1> is suspended due to insufficient balance, please recharge your account","type":"exceeded_current_quota_error"}}',
+    ],
+    [
+      'Z.ai',
+      '{"error":{"code":"1113","message":"Insufficient balance or no resource package. Please recharge."}}',
+    ],
+    [
+      'xAI',
+      '{"code":"Some resource has been exhausted","error":"Your team 6d2a has either used all available credits or reached its monthly spending limit."}',
+    ],
+  ])('a 429 of %s closes the key', (_, body) => {
+    const error = judge(CODECS['openai-chat-completions'].decodeFault(429, body))
+    expect(error).toMatchObject({ status: 429, kind: 'upstream_rate_limited', blames: 'key' })
+  })
+})
+
+test("a request above what Groq's account may use in a minute goes to another channel, and closes no key", () => {
+  const message =
+    'Request too large for model `x` on tokens per minute (TPM): Limit 12000, Requested 14137, please reduce your message size and try again.'
+  const body = JSON.stringify({ error: { message, type: 'tokens', code: 'rate_limit_exceeded' } })
+  const error = judge(CODECS['openai-chat-completions'].decodeFault(413, body))
+  expect(error).toMatchObject({ kind: 'upstream_rejected', status: 413, retry: 'next-channel' })
+  expect(error.blames).toBeUndefined()
+})
+
 describe('what the caller may be told of a complaint', () => {
   const complaint = { message: 'm', code: undefined, param: 'temperature', retryAfterMs: undefined }
 
