@@ -26,10 +26,12 @@ export function isEnabledFor({ id, enabledByDefault }: Model, accountModels: rea
   return enabledByDefault || accountModels.includes(id)
 }
 
-/** All models of the deployment at one moment. */
+/** All models and channels of the deployment at one moment. */
 export interface Catalog {
   /** By id or alias. */
   find(name: string): Model | undefined
   /** In order of id. */
   list(): readonly Model[]
+  /** Also those that no model goes through. */
+  channels(): readonly Channel[]
 }

@@ -1,7 +1,6 @@
 import type { Clock } from '@/clock/clock.ts'
 import type { RedisConnection } from '@/redis/redis.ts'
 import { Affinity } from '@/routing/affinity.ts'
-import { channelsOf } from '@/routing/catalog/catalog.ts'
 import type { LiveCatalog } from '@/routing/catalog/live-catalog.ts'
 import { Concurrency } from '@/routing/concurrency.ts'
 import { Health } from '@/routing/health/health.ts'
@@ -50,7 +49,7 @@ export function openRouting(options: RoutingOptions): Routing {
     sharing,
     onOpening: opening => log.warn({ opening }, 'a channel or key is held back'),
   })
-  catalog.onReload(next => health.retain(channelsOf(next)))
+  catalog.onReload(next => health.retain(next.channels()))
   const concurrency = new Concurrency(options.processes)
   const selector = new Selector({ health, concurrency, affinity: new Affinity(clock), clock, random })
   return {

@@ -3,7 +3,6 @@ import type { Settings } from '@/config/settings.ts'
 import type { Readings } from '@/console/deployment.ts'
 import { GatewayError } from '@/errors/gateway-error.ts'
 import type { OpsDependencies } from '@/ops/ops.ts'
-import { channelsOf } from '@/routing/catalog/catalog.ts'
 import type { ChannelHealth } from '@/routing/health/health.ts'
 import type { ApiGateway } from '@/surfaces/api-host.ts'
 import {
@@ -61,7 +60,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   await using opened = new AsyncDisposableStack()
   opened.defer(parts.close)
   const { gateway, catalog, ledger, limiter, health, responses, close } = parts
-  const channelHealth = () => health.state(channelsOf(catalog))
+  const channelHealth = () => health.state(catalog.channels())
   expose(metrics, parts, channelHealth)
   const api = listen(gateway, settings)
   opened.move()

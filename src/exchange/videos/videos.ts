@@ -20,7 +20,6 @@ import * as openai from '@/formats/openai/videos.ts'
 import { SURFACE_FORMAT } from '@/generation/surface.ts'
 import type { VideoImage, VideoProgress, VideoTerms } from '@/generation/video.ts'
 import { asString, type JsonObject } from '@/json/json.ts'
-import { channelsOf } from '@/routing/catalog/catalog.ts'
 import type { Catalog, Route } from '@/routing/model.ts'
 import type { Channel, ChannelKey } from '@/upstream/channel.ts'
 import { type KeepDependencies, keepJob } from './keep.ts'
@@ -111,7 +110,7 @@ function makerOf(
  * @throws GatewayError `no_channel` once the operator took its channel or its key away
  */
 export function makerIn(catalog: Catalog, job: VideoJob): Served {
-  const maker = makerOf(job, channelsOf(catalog))
+  const maker = makerOf(job, catalog.channels())
   if (maker === undefined) throw makerIsGone()
   const { channel, key } = maker
   return { route: { channel, upstreamModel: job.upstreamModel, priority: 0, weight: 1 }, key }

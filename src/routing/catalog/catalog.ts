@@ -2,20 +2,18 @@ import type { Catalog, Model } from '@/routing/model.ts'
 import type { Channel } from '@/upstream/channel.ts'
 
 /** A catalog that never changes: whoever holds it sees one moment. Ids and aliases match exactly. */
-export function createCatalog(models: readonly Model[]): Catalog {
+export function createCatalog(models: readonly Model[], channels: readonly Channel[]): Catalog {
   const sorted = models.toSorted((one, other) => (one.id < other.id ? -1 : 1)).map(freeze)
   const byName = new Map<string, Model>()
   for (const model of sorted) for (const alias of model.aliases) byName.set(alias, model)
   // After the aliases: an id is never shadowed.
   for (const model of sorted) byName.set(model.id, model)
   const list = Object.freeze(sorted)
-  return Object.freeze({ find: (name: string) => byName.get(name), list: () => list })
-}
-
-/** The channels that the models of a catalog go through, each once. */
-export function channelsOf(catalog: Catalog): Channel[] {
-  const routes = catalog.list().flatMap(model => model.routes)
-  return [...new Map(routes.map(({ channel }) => [channel.id, channel])).values()]
+  return Object.freeze({
+    find: (name: string) => byName.get(name),
+    list: () => list,
+    channels: () => channels,
+  })
 }
 
 function freeze(model: Model): Model {

@@ -53,6 +53,7 @@ export async function openLiveCatalog(options: LiveCatalogOptions): Promise<Live
   return {
     find: (name: string): Model | undefined => current.find(name),
     list: () => current.list(),
+    channels: () => current.channels(),
     defaults: () => defaults,
     onReload: listener => {
       listeners.push(listener)

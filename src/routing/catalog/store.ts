@@ -38,7 +38,7 @@ export interface StoredModel extends ModelEntry {
 const REVISION: SQL<string> = sql`xmin::text`
 
 /**
- * All models as they are in the database now.
+ * All models and channels as they are in the database now.
  * @throws Refusal if a channel's keys were encrypted with another secret
  */
 export async function loadCatalog(db: Database, secretBox: SecretBox): Promise<Catalog> {
@@ -48,7 +48,8 @@ export async function loadCatalog(db: Database, secretBox: SecretBox): Promise<C
     { isolationLevel: 'repeatable read', accessMode: 'read only' },
   )
   const byName = new Map(channels.map(stored => [stored.name, liveChannel(stored)]))
-  return createCatalog(models.map(stored => liveModel(stored, byName, prices.get(stored.id))))
+  const live = models.map(stored => liveModel(stored, byName, prices.get(stored.id)))
+  return createCatalog(live, [...byName.values()])
 }
 
 /** Every channel, in order of name. Refuses when the secret is not the one that sealed the keys. */

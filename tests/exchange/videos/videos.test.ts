@@ -547,6 +547,17 @@ describe('what the maker is told', () => {
     }
   })
 
+  test('goes on where the operator has no model go through its channel any more', async () => {
+    const before = await balance()
+    const { id } = await order('sora')
+    await gateway.apply(config().replaceAll('channel: sora, model: sora-2', 'channel: veo, model: veo-3'))
+    maker.state = 'completed'
+    expect(await show(id)).toMatchObject({ status: 'completed' })
+    expect((await balance()).balance).toBe(before.balance - 410_000_000n)
+    expect(await (await send('GET', `/v1/videos/${id}/content`)).text()).toBe('film')
+    await gateway.apply(config())
+  })
+
   test('is nothing once the operator took that key away; the money comes back at the deadline', async () => {
     const before = await balance()
     const { id } = await order('sora')
