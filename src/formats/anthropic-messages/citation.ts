@@ -32,7 +32,8 @@ export function encodeCitation(citation: Citation): JsonObject | undefined {
   return {
     type: 'web_search_result_location',
     url: citation.url,
-    title: citation.title ?? null,
+    // The API may say null; the AI SDK up to version 6 refuses an answer with one.
+    title: citation.title ?? citation.url,
     cited_text: citation.citedText ?? '',
     // Wrapped as well, so that a conversation with it is never handed on as it is: the API refuses a key that it did not make.
     encrypted_index: replySignature(undefined),

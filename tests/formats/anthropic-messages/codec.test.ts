@@ -8,7 +8,7 @@ import { anthropicMessages } from '@/formats/anthropic-messages/codec.ts'
 import { textPart } from '@/generation/part.ts'
 import type { GenerationResponse } from '@/generation/response.ts'
 import { inputTokens, outputTokens } from '@/generation/usage.ts'
-import { asNumber, type JsonObject } from '@/json/json.ts'
+import { asArray, asNumber, type JsonObject } from '@/json/json.ts'
 import { dataOf, EMPTY_REQUEST, replyContext, target, thrown } from './fixtures.ts'
 
 describe('usage', () => {
@@ -187,6 +187,13 @@ describe('whole answers', () => {
         ],
       },
     ])
+  })
+
+  test('a source without a title has its address for one: the AI SDK up to version 6 refuses null', () => {
+    const citation = { citedText: undefined, start: 0, end: 1, wire: undefined, title: undefined }
+    const text = { ...textPart('a'), citations: [{ ...citation, url: 'https://x.org' }] }
+    const [block] = asArray(respond({ parts: [text] })['content'])
+    expect(block).toMatchObject({ citations: [{ url: 'https://x.org', title: 'https://x.org' }] })
   })
 
   test.each([
