@@ -3,6 +3,7 @@ import { invalidRequest } from '@/formats/invalid.ts'
 import type { Format } from '@/generation/format.ts'
 import type { CacheMark } from '@/generation/part.ts'
 import type { GenerationRequest } from '@/generation/request.ts'
+import { readServiceTier } from '@/generation/service-tier.ts'
 import { readCount, wholeCount } from '@/generation/usage.ts'
 import { asNonEmpty, asObject, asString, type JsonObject, present } from '@/json/json.ts'
 
@@ -54,10 +55,12 @@ export function userFields(user: string | undefined, older: JsonObject[string]):
 /** The longest that `user`, `safety_identifier` and `prompt_cache_key` may be. */
 export const MAX_KEY = 64
 
-/** The tier that an answer was served in, as OpenAI's two formats spell it: what others call `standard` is `default`. */
+const TIERS = /^(auto|default|flex|scale|priority|fast|ultrafast)$/
+
+/** The tier that an answer was served in, as OpenAI's two formats spell it; nothing of one that they do not know. */
 export function openaiTier(tier: string | undefined): { service_tier?: string } {
-  if (tier === undefined) return {}
-  return { service_tier: tier === 'standard' ? 'default' : tier }
+  if (readServiceTier(tier) === 'ordinary') return { service_tier: 'default' }
+  return tier !== undefined && TIERS.test(tier) ? { service_tier: tier } : {}
 }
 
 /** See Codec. */

@@ -111,6 +111,9 @@ test.each([
   ['default', { service_tier: 'default' }],
   ['standard', { service_tier: 'default' }],
   ['priority', { service_tier: 'priority' }],
+  ['scale', { service_tier: 'scale' }],
+  ['on_demand', { service_tier: 'default' }],
+  ['performance', {}],
 ])("a tier %s is told in OpenAI's own words", (tier, told) => {
   expect(openaiTier(tier)).toEqual(told)
 })
