@@ -103,6 +103,13 @@ test('an account whose bodies were all read finds as much room as one that had n
   expect([68, 67].map(bytes => room.take(bytes, ANN))).toEqual([false, true])
 })
 
+test('a body that finds no more room keeps what it has', () => {
+  const { room } = underTest(400)
+  expect(room.take(100, ANN)).toBe(true)
+  expect(room.take(60, ANN, 100)).toBe(false)
+  expect(room.take(1, BOB)).toBe(false)
+})
+
 test('memory is short where no more than the spare quarter of it is left', () => {
   const { room, seen } = underTest(400)
   seen.usedBytes = 300
@@ -132,6 +139,12 @@ test.each([0, 1, 1.5])(
     expect(Array.from({ length: 20 }, () => room.take(MEGABYTE, BOB))).not.toContain(false)
   },
 )
+
+test("one account's small bodies have half of what others leave", () => {
+  const { room } = inBytes(100 * MEGABYTE, 0)
+  const letIn = Array.from({ length: 30 }, () => room.take(MEGABYTE, ANN)).filter(Boolean)
+  expect(letIn).toHaveLength(25)
+})
 
 test('small bodies are refused where nothing is left, but for the first megabyte of each account', () => {
   const { room, seen } = inBytes(400 * MEGABYTE, 401 * MEGABYTE)
@@ -197,4 +210,15 @@ test('what is made of the only large body has room beside what that was expected
   seen.usedBytes += 32 * MEGABYTE
   room.giveBack(32 * MEGABYTE, ANN)
   expect(room.takeMade(32 * MEGABYTE, ANN)).toBe(true)
+})
+
+test("what is made of an account's bodies has no room from those that another sent, until they are used", () => {
+  const { room, seen, clock } = inBytes(400 * MEGABYTE, 200 * MEGABYTE)
+  expect(room.take(32 * MEGABYTE, ANN)).toBe(true)
+  room.giveBack(32 * MEGABYTE, ANN)
+  seen.usedBytes += 64 * MEGABYTE
+  expect([19, 18].map(megabytes => room.takeMade(megabytes * MEGABYTE, BOB))).toEqual([false, true])
+  room.giveBackMade(18 * MEGABYTE, BOB)
+  clock.advance(1_000)
+  expect([35, 34].map(megabytes => room.takeMade(megabytes * MEGABYTE, BOB))).toEqual([false, true])
 })

@@ -53,6 +53,13 @@ describe('an event loop that is late', () => {
     expect(refused()).toBe(100)
   })
 
+  test('for however long has room again as soon as it is on time', () => {
+    const { late, refused } = underTest()
+    late(HIGH_LAG_MS + 1, 60)
+    late(0, 6)
+    expect(refused()).toBe(90)
+  })
+
   test('once, however long, turns nobody away: the pause is over', () => {
     const { late, refused } = underTest()
     late(0, 10)
