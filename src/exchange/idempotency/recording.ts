@@ -92,7 +92,7 @@ export class Recording {
     while (this.#writing !== undefined) await this.#writing
     const state = !result.complete ? 'failed' : this.#isWhole ? 'complete' : 'unkept'
     const last = { seq: this.#seq, content: this.#takeSealed(), ending: result.ending }
-    const kept = this.#insist({ state, head: result.head, last: state === 'unkept' ? undefined : last })
+    const kept = this.#insist({ state, head: result.head, last: this.#isWhole ? last : undefined })
     await within(END_PATIENCE_MS, kept, this.#options.clock)
     return { kept }
   }

@@ -102,6 +102,20 @@ test.each([0, 1])('an answer whose stretch %p could not be written is not given 
   expect(ends).toEqual([{ state: 'unkept', head: undefined, last: undefined }])
 })
 
+test.each(['a stretch of it could not be written', 'it is too large'])(
+  'the end of an answer that failed is told to nobody who reads along where %s: they would take the rest for all of it',
+  async why => {
+    const { appends, ends, recording } = setUp()
+    recording.add(STRETCH)
+    if (why === 'it is too large') recording.add(Buffer.alloc(16 * 1024 * 1024))
+    const ended = recording.end({ complete: false, ending: 'closed' })
+    if (why === 'it is too large') appends[0]?.answer.resolve()
+    else appends[0]?.answer.reject(new Error('the database is away'))
+    await ended
+    expect(ends).toEqual([{ state: 'failed', head: undefined, last: undefined }])
+  },
+)
+
 test('an answer whose head could not be written is not given again', async () => {
   const { ends, recording } = setUp()
   await recording.begin({ status: 200, headers: {} })
