@@ -199,6 +199,17 @@ test.each<[string, Partial<Quote>, HoldResult, number[], number]>([
   },
 )
 
+test('an answer that was begun with less than the first slice ends where that is used, and asks for more in time', async () => {
+  const { asked, look, next } = await openBill({}, { ...REFUSED, availableNano: 1600n })
+  next({ ...REFUSED, availableNano: 0n })
+  expect([await look(800), await look(1599), await look(1600)]).toEqual([
+    undefined,
+    undefined,
+    'credit_exhausted',
+  ])
+  expect(asked.slice(0, 3)).toEqual([2048, 1600, 3200])
+})
+
 test('an answer that was refused more goes on when it is granted after all, and only then', async () => {
   const { look, next } = await openBill()
   next({ ...GRANTED, granted: false, reason: 'credit_exhausted', availableNano: 0n })
