@@ -57,9 +57,10 @@ const STRICT: readonly StrictVendor[] = [
     reasoningField: 'reasoning',
   },
   {
+    // https://docs.mistral.ai/inference/conversations/advanced/prompt-caching: it takes prompt_cache_key.
     host: MISTRAL,
     refuses: [
-      ...OPENAI_ONLY,
+      ...OPENAI_ONLY.filter(field => field !== 'promptCacheKey'),
       ...(['logprobs', 'logitBias', 'topK', 'seed', 'user', 'serviceTier', 'reasoning'] as const),
     ],
     reasoningField: undefined,

@@ -44,14 +44,24 @@ interface Counts {
   untold: { input: number; output: number }
 }
 
-/** DeepSeek splits the prompt into hits and misses; Moonshot puts the count of hits at the top. */
+/**
+ * DeepSeek splits the prompt into hits and misses; Moonshot and Mistral put the count of hits at the top, and Mistral has
+ * another name for the details as well. What was written to a cache LiteLLM and Alibaba call by names of their own.
+ */
 function readCounts(usage: JsonObject): Counts {
-  const input = asObject(usage['prompt_tokens_details'])
+  const input = asObject(usage['prompt_tokens_details'] ?? usage['prompt_token_details'])
   const output = asObject(usage['completion_tokens_details'])
   const cacheHits = wholeCount(
-    input?.['cached_tokens'] ?? usage['prompt_cache_hit_tokens'] ?? usage['cached_tokens'],
+    input?.['cached_tokens'] ??
+      usage['prompt_cache_hit_tokens'] ??
+      usage['cached_tokens'] ??
+      usage['num_cached_tokens'],
   )
-  const cacheWrites = wholeCount(input?.['cache_write_tokens'] ?? input?.['cache_creation_tokens'])
+  const cacheWrites = wholeCount(
+    input?.['cache_write_tokens'] ??
+      input?.['cache_creation_tokens'] ??
+      input?.['cache_creation_input_tokens'],
+  )
   const prompt = wholeCount(
     usage['prompt_tokens'] ?? splitPrompt(usage, cacheHits) ?? restOf(usage, 'completion_tokens'),
   )

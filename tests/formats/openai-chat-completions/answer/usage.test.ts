@@ -156,6 +156,25 @@ describe('edge 81: usage of every vendor', () => {
       { inputUncached: 6, cacheRead: 4, outputText: 1 },
     ],
     [
+      'Mistral',
+      { prompt_tokens: 10, completion_tokens: 1, total_tokens: 11, num_cached_tokens: 4 },
+      { inputUncached: 6, cacheRead: 4, outputText: 1 },
+    ],
+    [
+      'Mistral, in details by a name of its own',
+      { prompt_tokens: 10, completion_tokens: 1, prompt_token_details: { cached_tokens: 4 } },
+      { inputUncached: 6, cacheRead: 4, outputText: 1 },
+    ],
+    [
+      'Alibaba, of a cache that was asked for',
+      {
+        prompt_tokens: 10,
+        completion_tokens: 1,
+        prompt_tokens_details: { cached_tokens: 3, cache_creation_input_tokens: 4, cache_type: 'ephemeral' },
+      },
+      { inputUncached: 3, cacheRead: 3, cacheWrite5m: 4, outputText: 1 },
+    ],
+    [
       'more cached than there is',
       { prompt_tokens: 10, completion_tokens: 1, prompt_tokens_details: { cached_tokens: 12 } },
       { inputUncached: 0, cacheRead: 10, outputText: 1 },

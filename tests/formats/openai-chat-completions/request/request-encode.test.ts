@@ -243,6 +243,11 @@ describe('fields', () => {
     },
   )
 
+  test('Mistral, which finds a cached prompt by its key, is told the key', () => {
+    const { body, losses } = encode(requestOf({ prompt_cache_key: 'k' }), 'm', 'api.mistral.ai')
+    expect([body['prompt_cache_key'], losses]).toEqual(['k', []])
+  })
+
   test("Google, which knows few of OpenAI's fields and refuses the others, is sent none of those", () => {
     const known = { temperature: 0.5, top_p: 0.9, stop: ['x'], n: 2, max_tokens: 9, reasoning_effort: 'low' }
     const refused = {
