@@ -23,5 +23,10 @@ export function nearestEffort(wanted: Effort, taken: readonly Effort[]): Effort 
 
 /** Whether a model that is not to think is told to think all the same; `minimal` counts as not thinking. */
 export function thinksAnyway(wanted: Effort | undefined, told: Effort | undefined): boolean {
-  return wanted === 'none' && told !== undefined && told !== 'none' && told !== 'minimal'
+  return wanted === 'none' && told !== undefined && !isUnthought(told)
+}
+
+/** Whether an effort counts as not thinking. */
+export function isUnthought(effort: Effort): boolean {
+  return effort === 'none' || effort === 'minimal'
 }

@@ -21,8 +21,6 @@ export interface VendorTraits {
   reasoningField: ReasoningField | undefined
   /** The efforts that all of its models know at most, weakest first; undefined when nothing is known. */
   efforts: readonly Effort[] | undefined
-  /** The models that `thinking: {type: "disabled"}` keeps from thinking, where no effort does; its others always think. */
-  unthinking: RegExp | undefined
   /** Fields that it answers with a 400. */
   refuses: ReadonlySet<RequestField>
   /** A tool's result has to name its tool: https://github.com/NousResearch/hermes-agent/pull/16482 */
@@ -109,15 +107,6 @@ const STRICT: readonly StrictVendor[] = [
   },
 ]
 
-const UNTHINKING: readonly { host: RegExp; models: RegExp }[] = [
-  // https://api-docs.deepseek.com/guides/thinking_mode
-  { host: /^deepseek$|(?:^|\.)deepseek\.com$/, models: /^deepseek/ },
-  // https://platform.kimi.ai/docs/api/chat
-  { host: /^moonshot$|(?:^|\.)moonshot\.(?:ai|cn)$/, models: /^kimi-k2\.[56]/ },
-  // https://docs.z.ai/guides/capabilities/thinking-mode
-  { host: /(?:^|\.)(?:z\.ai|bigmodel\.cn)$/, models: /^glm-(?:4|5(?!\.[3-9]))/ },
-]
-
 /** The traits of a vendor: a short name, or a host with or without its port. */
 export const vendorTraits = remembered(traitsOf)
 
@@ -133,7 +122,6 @@ function traitsOf(vendor: string): VendorTraits {
     isStrict: strict !== undefined,
     reasoningField: strict === undefined ? 'reasoning_content' : strict.reasoningField,
     efforts: strict?.efforts,
-    unthinking: UNTHINKING.find(vendor => vendor.host.test(host))?.models,
     namesResults: strict?.namesResults ?? false,
     refuses: new Set(isOpenaiItself ? ['topK'] : (strict?.refuses ?? [])),
     takesStreamOptions: strict?.takesStreamOptions ?? true,

@@ -1,5 +1,5 @@
 import type { EncodedRequest, Target } from '@/formats/codec.ts'
-import { nearestEffort, thinksAnyway, wantedEffort } from '@/formats/effort.ts'
+import { isUnthought, nearestEffort, thinksAnyway, wantedEffort } from '@/formats/effort.ts'
 import { fitKey, fitLimit } from '@/formats/fitted-values.ts'
 import { unsayable } from '@/formats/invalid.ts'
 import { fitOutput } from '@/formats/openai/schemas.ts'
@@ -16,6 +16,8 @@ import {
 } from '@/generation/request.ts'
 import { type JsonObject, type JsonValue, present } from '@/json/json.ts'
 import { encodeMessages } from './message-encode.ts'
+import { takenForce } from './taken-force.ts'
+import { takenOutput } from './taken-output.ts'
 import { TargetRules } from './target-rules.ts'
 import { canServe, encodeToolChoice, encodeTools, searchOptions } from './tools-encode.ts'
 
@@ -27,9 +29,9 @@ export function encodeRequest(full: GenerationRequest, target: Target): EncodedR
   const rules = new TargetRules(target)
   const dropped = dropHostedTools(full, tool => canServe(tool, rules))
   rules.losses.addAll(dropped.losses)
-  const written = fitOutput(dropped.request, target, rules.losses)
+  const written = fitOutput(takenOutput(dropped.request, rules), target, rules.losses)
   // OpenAI alone knows a choice among several tools.
-  const request = rules.vendor.isOpenai ? written : { ...written, ...onlyAllowed(written) }
+  const request = rules.vendor.isOpenai ? written : takenForce({ ...written, ...onlyAllowed(written) }, rules)
   const { model: _, stream, instructions, turns, tools, toolChoice, parallelToolCalls, ...shaping } = request
   const { output, verbosity, reasoning, maxOutputTokens, modalities, stop, ...hinting } = shaping
   const { temperature, topP, topK, seed, presencePenalty, frequencyPenalty, logitBias, ...asking } = hinting
@@ -135,16 +137,20 @@ function encodeReasoning(reasoning: Reasoning | undefined, rules: TargetRules): 
   const wanted = reasoning && wantedEffort(reasoning)
   if (reasoning === undefined || wanted === undefined) return {}
   if (limitsEffort(reasoning)) rules.losses.add('reasoningBudget')
-  if (wanted === 'none' && rules.vendor.unthinking !== undefined) return encodeOff(rules)
-  const efforts = rules.model.efforts ?? rules.vendor.efforts
+  if (wanted === 'none' && rules.served.unthinking !== undefined) return encodeOff(rules)
+  const efforts = rules.model.efforts ?? rules.served.efforts ?? rules.vendor.efforts
+  if (efforts?.every(effort => effort === 'none') === true && !isUnthought(wanted)) {
+    rules.losses.add('reasoningEffort')
+    return {}
+  }
   const effort = efforts === undefined ? wanted : nearestEffort(wanted, efforts)
   if (thinksAnyway(wanted, effort)) rules.losses.add('reasoning')
   return { reasoning_effort: rules.take('reasoning', effort, 'none') }
 }
 
 /** Where an effort of `none` is passed over and the model thinks on. */
-function encodeOff({ isUnthinking, losses }: TargetRules): JsonObject {
-  if (isUnthinking) return { thinking: { type: 'disabled' } }
+function encodeOff({ served: { unthinking }, losses }: TargetRules): JsonObject {
+  if (typeof unthinking === 'object') return unthinking
   losses.add('reasoning')
   return {}
 }

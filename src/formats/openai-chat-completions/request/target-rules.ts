@@ -3,6 +3,7 @@ import { Losses } from '@/formats/losses.ts'
 import { cacheBreakpoint } from '@/formats/openai/shared-fields.ts'
 import { isServedByOpenai } from '@/formats/openai/vendor.ts'
 import { type ModelTraits, modelTraits } from '@/formats/openai-chat-completions/models.ts'
+import { type VendorModel, vendorModel } from '@/formats/openai-chat-completions/vendor-models.ts'
 import { type VendorTraits, vendorTraits } from '@/formats/openai-chat-completions/vendors.ts'
 import type { RequestField } from '@/generation/loss.ts'
 import type { CacheMark } from '@/generation/part.ts'
@@ -12,27 +13,27 @@ import { type JsonObject, present } from '@/json/json.ts'
 export class TargetRules {
   readonly model: ModelTraits
   readonly vendor: VendorTraits
+  /** The model, as this vendor serves it. */
+  readonly served: VendorModel
   /** Whether OpenAI runs the model, be it behind a gateway. */
   readonly isServedByOpenai: boolean
   /** Who this upstream is, for signatures. */
   readonly vendorName: string
   /** Where it takes thoughts back; undefined: nowhere. */
   readonly reasoningField: VendorTraits['reasoningField']
-  /** Whether the model does not think where it is told so, at a vendor that has a switch for that. */
-  readonly isUnthinking: boolean
   readonly losses = new Losses()
 
   constructor(target: Target) {
     this.model = modelTraits(target.model)
     this.vendor = vendorTraits(target.vendor)
+    this.served = vendorModel(target.vendor, target.model)
     this.isServedByOpenai = isServedByOpenai(target)
     this.vendorName = target.vendor
     this.reasoningField = target.reasoningField ?? this.vendor.reasoningField
-    this.isUnthinking = this.vendor.unthinking?.test(target.model) ?? false
   }
 
   refuses(field: RequestField): boolean {
-    return this.model.refuses.has(field) || this.vendor.refuses.has(field)
+    return [this.model, this.vendor, this.served].some(({ refuses }) => refuses.has(field))
   }
 
   /**

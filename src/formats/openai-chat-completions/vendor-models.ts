@@ -1,0 +1,141 @@
+import { bareModelName } from '@/formats/openai/models.ts'
+import { vendorHost } from '@/formats/openai/vendor.ts'
+import { remembered } from '@/formats/remembered.ts'
+import type { RequestField } from '@/generation/loss.ts'
+import type { Effort } from '@/generation/request.ts'
+import type { JsonObject } from '@/json/json.ts'
+
+/** What one of a vendor's models takes, told by both their names, where that is not what the format says. */
+export interface VendorModel {
+  /** Fields that it answers with a 400. */
+  refuses: ReadonlySet<RequestField>
+  /** The efforts that it takes, weakest first; undefined when nothing is known. */
+  efforts: readonly Effort[] | undefined
+  /** What keeps it from thinking where an effort of none does not; `never`: nothing does; undefined: an effort does. */
+  unthinking: JsonObject | 'never' | undefined
+  /** The ways in which it can be made to call a tool: some tool, or the one that is named. */
+  forces: readonly ('required' | 'tool')[]
+  /** Whether it thinks all the same when it is made to call one. */
+  thinksWhenForced: boolean
+  /** What its answer can be held to. */
+  output: 'schema' | 'json'
+  /** Whether its answer can be held to that where tools are offered. */
+  outputBesideTools: boolean
+}
+
+const EVERY: VendorModel = {
+  refuses: new Set(),
+  efforts: undefined,
+  unthinking: undefined,
+  forces: ['required', 'tool'],
+  thinksWhenForced: true,
+  output: 'schema',
+  outputBesideTools: true,
+}
+
+/** What all models of a vendor have in common, and those that differ: the first row that fits counts. */
+interface Vendor {
+  host: RegExp
+  every: Partial<VendorModel>
+  models: readonly (readonly [RegExp, Partial<VendorModel>])[]
+}
+
+const NO_THINKING: JsonObject = { thinking: { type: 'disabled' } }
+
+/** Moonshot has set these for its models: https://platform.kimi.ai/docs/api/models-overview */
+const SET_BY_MOONSHOT: ReadonlySet<RequestField> = new Set([
+  'temperature',
+  'topP',
+  'candidates',
+  'presencePenalty',
+  'frequencyPenalty',
+])
+
+/** https://docs.x.ai/docs/guides/reasoning, and of all models https://github.com/miaoxworld/NativeTavern/issues/83 */
+const REFUSED_BY_XAI: readonly RequestField[] = ['presencePenalty', 'frequencyPenalty', 'stop']
+
+const VENDORS: readonly Vendor[] = [
+  {
+    // https://api-docs.deepseek.com/guides/thinking_mode, https://github.com/deepseek-ai/DeepSeek-V3/issues/1376,
+    // https://github.com/llm-exe/llm-exe/issues/662
+    host: /^deepseek$|(?:^|\.)deepseek\.com$/,
+    every: { unthinking: 'never' },
+    models: [
+      [
+        /^deepseek-(?:v\d|flash|pro|reasoner)/,
+        { unthinking: NO_THINKING, thinksWhenForced: false, output: 'json' },
+      ],
+      [/^deepseek/, { unthinking: NO_THINKING, thinksWhenForced: false }],
+    ],
+  },
+  {
+    // https://platform.kimi.ai/docs/api/chat: a call is forced by its name where the model does not think, from K3 on
+    // not by name.
+    host: /^moonshot$|(?:^|\.)(?:moonshot\.(?:ai|cn)|kimi\.com)$/,
+    every: { unthinking: 'never' },
+    models: [
+      [
+        /^kimi-k2\.[56]/,
+        { refuses: SET_BY_MOONSHOT, unthinking: NO_THINKING, forces: ['tool'], thinksWhenForced: false },
+      ],
+      [/^kimi-(?:k2\.|for-coding)/, { refuses: SET_BY_MOONSHOT, forces: [] }],
+      [/^kimi-k2-thinking/, { forces: [] }],
+      [/^kimi-k2/, { forces: ['tool'] }],
+      [/^(?:kimi-)?k\d/, { refuses: SET_BY_MOONSHOT, forces: ['required'], efforts: ['low', 'high', 'max'] }],
+    ],
+  },
+  {
+    // https://docs.z.ai/guides/capabilities/thinking-mode
+    host: /(?:^|\.)(?:z\.ai|bigmodel\.cn)$/,
+    every: { unthinking: 'never' },
+    models: [[/^glm-(?:4|5(?!\.[3-9]))/, { unthinking: NO_THINKING }]],
+  },
+  {
+    // https://www.alibabacloud.com/help/en/model-studio/deep-thinking, https://github.com/cloudwego/eino/issues/994
+    host: /(?:^|\.)aliyuncs\.com$/,
+    every: {},
+    models: [
+      [/^q(?:w|v)q|^qwen.*thinking/, { unthinking: 'never', forces: [] }],
+      [/^qwen/, { unthinking: { enable_thinking: false }, thinksWhenForced: false }],
+    ],
+  },
+  {
+    // https://github.com/BerriAI/litellm/pull/16265, https://github.com/vercel/ai/blob/main/packages/xai/src/supports-reasoning-effort.ts
+    host: /^xai$|(?:^|\.)x\.ai$/,
+    every: { refuses: new Set(REFUSED_BY_XAI) },
+    models: [
+      [/^grok-3-mini/, { efforts: ['low', 'high'] }],
+      [
+        /^grok-(?:[23]|code|4(?!\.)|4\.20(?:-\d{4})?-(?:non-)?reasoning)/,
+        { refuses: new Set([...REFUSED_BY_XAI, 'reasoning']) },
+      ],
+    ],
+  },
+  {
+    // https://console.groq.com/docs/structured-outputs, https://console.groq.com/docs/reasoning
+    host: /(?:^|\.)groq\.com$/,
+    every: { outputBesideTools: false },
+    models: [
+      [/^gpt-oss/, {}],
+      [/^qwen3(?:-|\.6)/, { output: 'json', efforts: ['none'] }],
+      [/^(?:llama-4|kimi)/, { refuses: new Set(['reasoning']) }],
+      [/^(?:llama|compound|gemma|allam)/, { output: 'json', refuses: new Set(['reasoning']) }],
+    ],
+  },
+]
+
+const modelsOf = remembered((vendor: string) => {
+  const host = vendorHost(vendor)
+  const found = VENDORS.find(vendor => vendor.host.test(host))
+  return remembered((model: string): VendorModel => {
+    if (found === undefined) return EVERY
+    const name = bareModelName(model)
+    const own = found.models.find(([pattern]) => pattern.test(name))?.[1]
+    return { ...EVERY, ...found.every, ...own }
+  })
+})
+
+/** What is known of a model at a vendor. */
+export function vendorModel(vendor: string, model: string): VendorModel {
+  return modelsOf(vendor)(model)
+}
