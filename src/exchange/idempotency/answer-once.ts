@@ -67,7 +67,9 @@ export async function answerOnce(gateway: IdempotentGateway, call: IdempotentCal
 /** False for the answer of a model that another key of the account may use and this one may not. */
 function isForCaller({ catalog }: IdempotentGateway, caller: Caller, answered: Response): boolean {
   const told = answered.headers.get('x-tollgate-model')
-  const models = catalog.list().filter(({ id }) => headerText(id) === told)
+  const isTold = (name: string) => headerText(name) === told
+  // A model that was renamed has its old name as an alias.
+  const models = catalog.list().filter(({ id, aliases }) => isTold(id) || aliases.some(isTold))
   return models.length === 0 || models.some(model => reaches(caller, model))
 }
 

@@ -15,6 +15,7 @@ const { gateway, upstream } = await scriptedGateway({
   models: [
     '  - { id: whisper, channels: [{ channel: chat, model: echo }], prices: { per_audio_second: 0.0001 } }',
     '  - { id: voice, channels: [{ channel: chat, model: echo }], prices: { per_million_characters: 1 } }',
+    '  - { id: renamed, channels: [{ channel: chat, model: echo }], prices: { input: 1, output: 1 } }',
     '  - { id: größer, channels: [{ channel: chat, model: echo }], prices: { input: 1, output: 1 } }',
   ].join('\n'),
 })
@@ -298,6 +299,23 @@ test('nor of one whose name a header cannot spell', async () => {
   const refused = await ask('chat', { model, apiKey: narrow })
   expect((await readError(refused, 'chat')).code).toBe('model_not_found')
   expect((await readAll(await ask('chat', { model }))).replayed).toBe('true')
+})
+
+test('nor of one that has another name by now', async () => {
+  expect((await readAll(await ask('chat', { model: 'renamed' }))).status).toBe(200)
+  await gateway.database.sql`delete from model where id = 'renamed'`
+  await gateway.apply(`
+channels: [{ name: any, format: openai-chat-completions, base_url: "${upstream.url}", allow_private: true }]
+models: [{ id: newer, aliases: [renamed], channels: [{ channel: any, model: m }], prices: { input: 1 } }]
+`)
+  const { key: narrow } = await gateway.keys.createKey({
+    accountId: gateway.accountId,
+    name: '',
+    models: ['whisper'],
+  })
+  const refused = await ask('chat', { model: 'renamed', apiKey: narrow })
+  expect((await readError(refused, 'chat')).code).toBe('model_not_found')
+  expect((await readAll(await ask('chat', { model: 'renamed' }))).replayed).toBe('true')
 })
 
 test('knows a caller by the address of its own connection', async () => {
