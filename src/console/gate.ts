@@ -75,8 +75,8 @@ export class Gate {
 }
 
 /**
- * What looks at many rows, for charts and logs: it has four of the ten connections that the gateway's requests need as
- * well, however many somebody asks for at once. A page asks for two.
+ * What looks at many rows, for charts, logs, entries and statements: it has four of the ten connections that the
+ * gateway's requests need as well, however many somebody asks for at once. A page asks for two.
  */
 export function lookupGate(): Gate {
   return new Gate({
@@ -84,6 +84,6 @@ export function lookupGate(): Gate {
     each: 2,
     waiting: 20,
     many: 200,
-    refusal: 'Too many charts and logs are asked for, try again in a moment',
+    refusal: 'Too many charts, logs and statements are asked for, try again in a moment',
   })
 }

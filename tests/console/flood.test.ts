@@ -6,6 +6,7 @@ import { connect } from '@/db/connect.ts'
 const { gateway, site } = await fileConsole()
 const greedy = await site.signUp('greedy@example.com')
 const other = await site.signUp('other@example.com')
+const owner = await site.signUp('owner@example.com', 'owner')
 /** Beside the gateway's own connections, of which a test has five. */
 const beside = connect(gateway.database.url, { max: 2 })
 afterAll(() => beside.close())
@@ -69,3 +70,32 @@ test.each(ROUTES)('who asks for many %s at once takes the database from nobody',
   ])
   expect(await Promise.all(others)).toEqual([200, 200, 200, 200])
 })
+
+const MONTH = new Date().toISOString().slice(0, 7)
+const OF_MONTH = { params: { id: other.accountId, month: MONTH }, query: { month: MONTH } }
+
+test.each([
+  ['GET /api/billing/entries', {}],
+  ['GET /api/billing/entries.csv', OF_MONTH],
+  ['GET /api/billing/statements', {}],
+  ['GET /api/billing/statements/:month', { params: OF_MONTH.params }],
+  ['GET /api/admin/accounts/:id/entries', { params: OF_MONTH.params }],
+  ['GET /api/admin/accounts/:id/entries.csv', OF_MONTH],
+  ['GET /api/admin/accounts/:id/statements', { params: OF_MONTH.params }],
+  ['GET /api/admin/accounts/:id/statements/:month', { params: OF_MONTH.params }],
+] as const)(
+  '%s, which may look at millions of entries, has its turn among charts and logs',
+  async (route, input) => {
+    const visitor = route.includes('admin') ? owner : other
+    const turn = Promise.withResolvers<void>()
+    // Two are read, and twenty wait.
+    const charts = Array.from({ length: 22 }, () =>
+      site.console.lookups.pass(visitor.accountId, () => turn.promise),
+    )
+    const refused = await site.send(visitor, route, input)
+    expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, '5'])
+    turn.resolve()
+    await Promise.all(charts)
+    expect((await site.send(visitor, route, input)).status).toBe(200)
+  },
+)

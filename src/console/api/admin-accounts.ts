@@ -31,7 +31,7 @@ import { keyPage } from './keys.ts'
 
 /** What administrators see and change of accounts. */
 export function adminAccountsApi(console: Console, listener: Listener) {
-  const { database } = console
+  const { database, lookups } = console
   const accounts = accountStore(database)
   const users = userStore(database.orm)
 
@@ -141,17 +141,17 @@ export function adminAccountsApi(console: Console, listener: Listener) {
         work: store => store.setModels(id, resolve(console, models)),
       }),
     'GET /api/admin/accounts/:id/keys': about(({ params, query }) => keyPage(console, params.id, query)),
-    'GET /api/admin/accounts/:id/entries': about(({ params, query }) =>
-      entryPage(database, params.id, query),
+    'GET /api/admin/accounts/:id/entries': about(({ signedIn: { user }, params, query }) =>
+      lookups.pass(user.accountId, () => entryPage(database, params.id, query)),
     ),
-    'GET /api/admin/accounts/:id/entries.csv': about(({ params, query }) =>
-      downloadEntries(console, params.id, query.month),
+    'GET /api/admin/accounts/:id/entries.csv': about(({ signedIn: { user }, params, query }) =>
+      lookups.pass(user.accountId, () => downloadEntries(console, params.id, query.month)),
     ),
-    'GET /api/admin/accounts/:id/statements': about(async ({ params }) => ({
-      items: await readStatements(database, params.id),
+    'GET /api/admin/accounts/:id/statements': about(async ({ signedIn: { user }, params }) => ({
+      items: await lookups.pass(user.accountId, () => readStatements(database, params.id)),
     })),
-    'GET /api/admin/accounts/:id/statements/:month': about(({ params }) =>
-      printStatement(console, params.id, params.month),
+    'GET /api/admin/accounts/:id/statements/:month': about(({ signedIn: { user }, params }) =>
+      lookups.pass(user.accountId, () => printStatement(console, params.id, params.month)),
     ),
   })
 }

@@ -16,12 +16,13 @@ const MAX_WEBHOOK_BYTES = 1024 * 1024
 
 /** An account holder's money. */
 export function billingApi(console: Console, listener: Listener) {
-  const { database } = console
+  const { database, lookups } = console
 
   return controller('console-billing', console, listener, billingRoutes, {
-    'GET /api/billing/entries': ({ signedIn, query }) => entryPage(database, signedIn.user.accountId, query),
-    'GET /api/billing/entries.csv': async ({ signedIn, query }) =>
-      downloadEntries(console, signedIn.user.accountId, query.month),
+    'GET /api/billing/entries': ({ signedIn: { user }, query }) =>
+      lookups.pass(user.accountId, () => entryPage(database, user.accountId, query)),
+    'GET /api/billing/entries.csv': ({ signedIn: { user }, query }) =>
+      lookups.pass(user.accountId, () => downloadEntries(console, user.accountId, query.month)),
     'POST /api/billing/redeem': async ({ signedIn, body }) => {
       const { accountId } = signedIn.user
       console.throttle.take(['redeem', String(accountId)])
@@ -49,11 +50,11 @@ export function billingApi(console: Console, listener: Listener) {
       await setCreditNotice(database.orm, signedIn.user.accountId, belowNano)
       return { below: belowNano === undefined ? null : formatMoney(belowNano) }
     },
-    'GET /api/billing/statements': async ({ signedIn }) => ({
-      items: await readStatements(database, signedIn.user.accountId),
+    'GET /api/billing/statements': async ({ signedIn: { user } }) => ({
+      items: await lookups.pass(user.accountId, () => readStatements(database, user.accountId)),
     }),
-    'GET /api/billing/statements/:month': ({ signedIn, params }) =>
-      printStatement(console, signedIn.user.accountId, params.month),
+    'GET /api/billing/statements/:month': ({ signedIn: { user }, params }) =>
+      lookups.pass(user.accountId, () => printStatement(console, user.accountId, params.month)),
     'POST /api/stripe/webhook': async ({ request }) => {
       const payload = new TextDecoder().decode(await readBytes(request, MAX_WEBHOOK_BYTES))
       const { posted } = await receiveWebhook(console, payload, request.headers.get('stripe-signature'))

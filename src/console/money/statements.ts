@@ -36,16 +36,15 @@ export async function printStatement(console: Console, accountId: number, month:
   const { database, catalog } = console
   const found = await findMonth(database, accountId, month)
   if (found === undefined) throw notFound('statement')
-  const [{ email }, models, others, { currency }] = await Promise.all([
-    accountStore(database).findAccount(accountId),
-    readUsageByModel(database, accountId, found),
-    database.orm
-      .select()
-      .from(entry)
-      .where(and(entriesOf(accountId, found), ne(entry.kind, 'usage')))
-      .orderBy(asc(entry.seq)),
-    loadDefaults(database),
-  ])
+  // One after the other, as a lookup has one connection.
+  const { email } = await accountStore(database).findAccount(accountId)
+  const models = await readUsageByModel(database, accountId, found)
+  const others = await database.orm
+    .select()
+    .from(entry)
+    .where(and(entriesOf(accountId, found), ne(entry.kind, 'usage')))
+    .orderBy(asc(entry.seq))
+  const { currency } = await loadDefaults(database)
   return statementPage({
     email,
     accountId,
