@@ -72,7 +72,8 @@ export interface JsonSchemaOutput {
   name: string | undefined
   description: string | undefined
   schema: JsonObject
-  strict: boolean | undefined
+  /** Whether the model is held to it. `where-possible`: the caller's format knows no schema that it is not held to. */
+  strict: boolean | 'where-possible' | undefined
 }
 
 /**

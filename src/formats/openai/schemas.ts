@@ -7,6 +7,7 @@ import { type Part, textPart } from '@/generation/part.ts'
 import type { GenerationRequest } from '@/generation/request.ts'
 import { asArray, asObject, asStrings, isJsonObject, type JsonObject } from '@/json/json.ts'
 import { plainSchema } from './plain-schema.ts'
+import { strictSchema } from './strict-schema.ts'
 import { isServedByOpenai } from './vendor.ts'
 
 /** A function's parameters as OpenAI takes them: it refuses an object that does not say its properties. */
@@ -45,6 +46,8 @@ export function fitOutput(request: GenerationRequest, target: Target, losses: Lo
   if (output?.type !== 'json-schema' || !isServedByOpenai(target)) return request
   const root = isObjectSchema(output.schema) ? output.schema : withRootInPlace(output.schema)
   if (isObjectSchema(root)) {
+    const held = output.strict === 'where-possible' ? strictSchema(root) : undefined
+    if (held !== undefined) return { ...request, output: { ...output, schema: held, strict: true } }
     const schema = output.strict === true ? root : plainSchema(root)
     return schema === output.schema ? request : { ...request, output: { ...output, schema } }
   }

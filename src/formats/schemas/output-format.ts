@@ -16,6 +16,11 @@ export function schemaOutput(
   }
 }
 
+/** An answer of this schema, for a caller whose format holds every answer to its schema. */
+export function heldOutput(schema: JsonObject): JsonSchemaOutput {
+  return { ...schemaOutput(schema, {}), strict: 'where-possible' }
+}
+
 /** The schema of an answer with what the answer is for in its own description, for formats that have no other place for it. */
 export function describedSchema({ schema, description }: JsonSchemaOutput): JsonObject {
   if (description === undefined || description === '') return schema

@@ -3,7 +3,7 @@ import { Type } from '@sinclair/typebox/type'
 import { GatewayError } from '@/errors/gateway-error.ts'
 import { BLOCK_BINDING, FORMAT } from '@/formats/anthropic-messages/wire.ts'
 import type { ModelCall } from '@/formats/codec.ts'
-import { schemaOutput } from '@/formats/schemas/output-format.ts'
+import { heldOutput } from '@/formats/schemas/output-format.ts'
 import { assertShape, open } from '@/formats/shape.ts'
 import {
   EFFORTS,
@@ -124,7 +124,7 @@ function inverse(value: boolean | undefined): boolean | undefined {
 function decodeOutput(body: JsonObject): OutputFormat | undefined {
   const format = asObject(asObject(body['output_config'])?.['format']) ?? asObject(body['output_format'])
   const schema = asObject(format?.['schema'])
-  return format?.['type'] !== 'json_schema' || schema === undefined ? undefined : schemaOutput(schema, {})
+  return format?.['type'] !== 'json_schema' || schema === undefined ? undefined : heldOutput(schema)
 }
 
 function decodeReasoning(

@@ -1,5 +1,5 @@
 import { levelEffort } from '@/formats/gemini-generate-content/models.ts'
-import { schemaOutput } from '@/formats/schemas/output-format.ts'
+import { heldOutput } from '@/formats/schemas/output-format.ts'
 import {
   type GenerationRequest,
   MODALITIES,
@@ -79,7 +79,7 @@ function textFormat({ responseFormat }: JsonObject): OutputFormat | undefined {
   if (type === 'text/plain') return { type: 'text' }
   if (type !== JSON_TYPE) return undefined
   const known = asObject(schema)
-  return known === undefined ? { type: 'json' } : schemaOutput(known, {})
+  return known === undefined ? { type: 'json' } : heldOutput(known)
 }
 
 const JSON_TYPE = 'application/json'
@@ -94,7 +94,7 @@ function decodeOutput(config: JsonObject): OutputFormat | undefined {
     asObject(config['responseJsonSchema']) ?? (openapi === undefined ? undefined : liftSchema(openapi))
   // A schema says enough of the type.
   if (schema === undefined) return mimeType === undefined ? undefined : { type: 'json' }
-  return schemaOutput(schema, {})
+  return heldOutput(schema)
 }
 
 function decodeThinking(config: JsonObject | undefined): Reasoning | undefined {

@@ -122,7 +122,7 @@ function encodeOutput(output: OutputFormat | undefined): JsonObject | undefined 
       name: schemaName(output, 64, 'response'),
       description,
       schema: output.schema,
-      strict,
+      strict: strict === 'where-possible' ? undefined : strict,
     }),
   }
 }

@@ -217,7 +217,7 @@ function encodeFormat(output: OutputFormat | undefined): JsonObject | undefined 
         name: schemaName(output, 64, 'response'),
         description: output.description,
         schema: output.schema,
-        strict: output.strict ?? false,
+        strict: output.strict === true,
       })
     default:
       return output satisfies never

@@ -406,7 +406,7 @@ describe('thinking and output', () => {
       name: undefined,
       description: undefined,
       schema: { type: 'object' },
-      strict: undefined,
+      strict: 'where-possible' as const,
     }
     expect(decode({ output_config: { format } }).output).toEqual(expected)
     expect(decode({ output_format: format }).output).toEqual(expected)
