@@ -72,6 +72,8 @@ export class Health {
   readonly #entries = new Map<number, Entry>()
   /** Models that keys were refused for; there are few, so nobody else's request looks here. */
   readonly #models = new Map<string, Entry & { ofKey: number; model: string }>()
+  /** Where channels and their keys are by now, as the catalog last said. */
+  #addresses: ReadonlyMap<number, string> = new Map()
 
   constructor(options: HealthOptions) {
     this.#options = options
@@ -117,6 +119,8 @@ export class Health {
     let keyTicket = ticketOf(this.#entries.get(ofKey), plain)
     return {
       report: (outcome, firstByteMs) => {
+        // How the address of before does is no news of the one that the channel has by now.
+        if ((this.#addresses.get(channelSubject(channel.id)) ?? channel.baseUrl) !== channel.baseUrl) return
         const toldAt = this.#options.clock.elapsed()
         const signals = signalsOf(outcome)
         const entry = this.#entry(channelSubject(channel.id), channel.baseUrl)
@@ -155,6 +159,7 @@ export class Health {
       addresses.set(channelSubject(channel.id), channel.baseUrl)
       for (const key of keysOf(channel)) addresses.set(keySubject(channel.id, key?.id), channel.baseUrl)
     }
+    this.#addresses = addresses
     for (const [subject, entry] of this.#entries) {
       const address = addresses.get(subject)
       if (address === undefined || (entry.address !== UNKNOWN && entry.address !== address)) {

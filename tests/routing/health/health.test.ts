@@ -362,6 +362,21 @@ describe('the catalog changes', () => {
     expect(standing(moved)).toBe('ready')
   })
 
+  test('what was begun at the address of before says nothing of the new one', () => {
+    const { health, standing } = underTest()
+    const channel = channelOf(1)
+    const moved = { ...channel, baseUrl: 'https://elsewhere.example' }
+    const begin = (at: Channel) => health.beginAnyway(at, at.keys[0], MODEL)
+    const old = Array.from({ length: MAX_STREAK + 1 }, () => begin(channel))
+    health.retain([moved])
+    const streak = old.slice(1)
+    for (const { report } of streak) report(FAILED)
+    old[0]?.report(REFUSED)
+    expect(standing(moved)).toBe('ready')
+    for (let count = 0; count < MAX_STREAK; count += 1) begin(moved).report(FAILED)
+    expect(standing(moved)).toBe('paused')
+  })
+
   test('what is gone is forgotten', () => {
     const { attempt, health, standing } = underTest()
     attempt(channelOf(1), 0, REFUSED)
