@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, spyOn, test } from 'bun:test'
 import { fileGateway } from '#tests/support/gateway/file-gateway.ts'
+import { manualClock } from '#tests/support/manual-clock.ts'
 import { fileUpstream } from '#tests/support/upstreams/file-upstream.ts'
 import { until } from '#tests/support/upstreams/upstream.ts'
 import { readError } from '#tests/surfaces/calls.ts'
@@ -20,7 +21,8 @@ const upstream = fileUpstream(async ({ path }) => {
   await released
   return new Response(ANSWERS[path], { status: statuses.get(path) ?? 200 })
 })
-const gateway = await fileGateway()
+const clock = manualClock()
+const gateway = await fileGateway({ clock })
 
 await gateway.apply('fetch_media: true')
 
@@ -249,5 +251,33 @@ describe('a channel whose format cannot say the request', () => {
       code: 'unsupported_parameter',
     })
     expect(asked()).toEqual([])
+  })
+
+  test.each([
+    ['seed', 'anthropic-messages', 'gemini-generate-content'],
+    ['user', 'gemini-generate-content', 'anthropic-messages'],
+  ])('is named by what the first lacks: %s, where it is %s', async (lacking, first, second) => {
+    const body = { model: await modelOf(first, second), seed: 1, user: 'ann', messages: HI }
+    const refused = await gateway.post('/v1/chat/completions', body, {
+      headers: { 'x-tollgate-strict': 'true' },
+    })
+    expect(await readError(refused, 'chat')).toMatchObject({
+      status: 400,
+      code: 'unsupported_parameter',
+      param: lacking,
+    })
+    expect(asked()).toEqual([])
+  })
+
+  test('is asked as before for what it can say, where it was about to show whether it works again', async () => {
+    const model = await modelOf('anthropic-messages', 'openai-chat-completions')
+    const ask = (content: string) =>
+      gateway.post('/v1/messages', { model, max_tokens: 9, messages: [{ role: 'user', content }] })
+    statuses.set('/v1/messages', 429)
+    await (await ask('once')).text()
+    statuses.clear()
+    clock.advance(2_000)
+    expect(await (await askWithSound(model)).text()).toContain('gpt')
+    expect(await (await ask('again')).text()).toContain('claude')
   })
 })
