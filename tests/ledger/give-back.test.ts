@@ -104,6 +104,18 @@ test('a correction after refunds gives back no more than they left, also of two 
   expect((await audit(url, { accountId: payer.accountId })).ok).toBe(true)
 })
 
+test('what a correction gives back is credit again, also beside one that takes more', async () => {
+  const payer = await fixture.payer(100n)
+  const [less, more] = [await expired(payer, 30n), await expired(payer, 9n)]
+  await store.settle([costOf(less, 2n), costOf(more, 10n)])
+  const grants =
+    await sql`select kind, amount::integer from ledger_grant where account_id = ${payer.accountId} order by amount desc`
+  expect([...grants]).toEqual([
+    { kind: 'paid', amount: 100 },
+    { kind: 'returned', amount: 28 },
+  ])
+})
+
 test.each([30n, 0n])(
   'a correction of %d, and a refund of all, free the cap of a key that counts the charge',
   async charged => {

@@ -2,6 +2,7 @@ import { afterAll, describe, expect, spyOn, test } from 'bun:test'
 import { manualClock } from '#tests/support/manual-clock.ts'
 import { until } from '#tests/support/upstreams/upstream.ts'
 import { sqlErrorOf } from '@/db/sql-error.ts'
+import { audit } from '@/ledger/audit.ts'
 import { OWNER_GONE } from '@/ledger/store.ts'
 import type { HoldResult } from '@/ledger/types.ts'
 import { costOf, holdOf, ledgerFixture, moreOf, newId, taken, verdict } from './fixture.ts'
@@ -107,6 +108,12 @@ describe('a hold is denied', () => {
     expect(verdict(await ledger.hold(holdOf(payer, 5n)))).toBe('credit_reserved')
     expect(verdict(await ledger.hold(holdOf(payer, 10n)))).toBe('credit_reserved')
     expect(verdict(await ledger.hold(holdOf(payer, 11n)))).toBe('credit_exhausted')
+  })
+
+  test('for now, when the one beside it has just taken what it needs', async () => {
+    const payer = await fixture.payer(10n)
+    const results = await Promise.all([ledger.hold(holdOf(payer, 6n)), ledger.hold(holdOf(payer, 6n))])
+    expect(results.map(verdict)).toEqual(['granted', 'credit_reserved'])
   })
 
   test('when the key was revoked, has expired, or is of another account', async () => {
@@ -365,6 +372,19 @@ describe('the budget of a key', () => {
     expect(await budget()).toEqual({ spent: cost, pending: 0n })
     await ledger.giveBack([request], 'it ran again')
     expect(await budget()).toEqual({ spent: 0n, pending: 0n })
+  })
+
+  test('counts all of its own that is charged at once, as the first of a period, and nothing of another key', async () => {
+    const payer = await fixture.payer(1_000n, { cap: { amountNano: 100n, period: 'week' } })
+    const free = { accountId: payer.accountId, keyId: await fixture.key(payer.accountId) }
+    const requests = [holdOf(payer, 10n), holdOf(payer, 10n), holdOf(free, 10n)]
+    for (const request of requests) await ledger.hold(request)
+    const { sql, url } = fixture.database
+    await sql`update key_budget set period_start = period_start - interval '7 days' where key_id = ${payer.keyId}`
+    await fixture.store.settle(requests.map((request, index) => costOf(request, BigInt(index + 2))))
+    const [budget] = await sql`select spent, pending from key_budget where key_id = ${payer.keyId}`
+    expect(budget).toEqual({ spent: 5n, pending: 0n })
+    expect((await audit(url, { accountId: payer.accountId })).ok).toBe(true)
   })
 
   test('of a total cap never starts anew', async () => {

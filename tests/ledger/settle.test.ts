@@ -1,6 +1,6 @@
 import { afterAll, describe, expect, test } from 'bun:test'
 import type { Stop } from '@/ledger/types.ts'
-import { costOf, holdOf, ledgerFixture, moreOf, newId, verdict } from './fixture.ts'
+import { costOf, holdOf, ledgerFixture, moreOf, newId, taken, verdict } from './fixture.ts'
 
 const fixture = await ledgerFixture()
 const { sql } = fixture.database
@@ -42,6 +42,14 @@ describe('settle', () => {
     await ledger.hold(request)
     expect(await ledger.settle(costOf(request, 15n))).toMatchObject({ overrunNano: 5n, availableNano: -5n })
     expect(verdict(await ledger.hold(holdOf(payer, 1n)))).toBe('credit_exhausted')
+  })
+
+  test('tells what is left beside what still runs, of several at once', async () => {
+    const payer = await fixture.payer(100n)
+    const requests = [holdOf(payer, 10n), holdOf(payer, 10n)]
+    for (const request of [...requests, holdOf(payer, 30n)]) await ledger.hold(request)
+    const results = taken(await store.settle(requests.map(request => costOf(request, 3n))))
+    expect(results.map(({ availableNano }) => availableNano)).toEqual([64n, 64n])
   })
 
   test('refuses a cost that is not its exact cost rounded up', async () => {
