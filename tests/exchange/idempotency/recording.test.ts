@@ -88,6 +88,17 @@ test('what has gathered in half a second is written, for those who read along', 
   expect(appends.map(({ chunk }) => box.open(chunk.content))).toEqual(['said'])
 })
 
+test('so is what gathers after that', async () => {
+  const { clock, appends, recording } = setUp()
+  for (const word of ['this', 'that']) {
+    recording.add(Buffer.from(word))
+    clock.advance(500)
+    appends.at(-1)?.answer.resolve()
+    await turn()
+  }
+  expect(appends.map(({ chunk }) => box.open(chunk.content))).toEqual(['this', 'that'])
+})
+
 test.each([0, 1])('an answer whose stretch %p could not be written is not given again', async failing => {
   const { appends, ends, recording } = setUp()
   recording.add(STRETCH)
