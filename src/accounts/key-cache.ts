@@ -55,7 +55,7 @@ export function keyCache(options: KeyCacheOptions): KeyCache {
   let deaf = false
 
   function isFresh(entry: Entry<unknown>): boolean {
-    const until = deaf ? Math.min(entry.expiresAt, entry.loadedAt + DEAF_MS) : entry.expiresAt
+    const until = deaf ? entry.loadedAt + DEAF_MS : entry.expiresAt
     return options.clock.elapsed() < until
   }
 
