@@ -281,3 +281,19 @@ describe('a channel whose format cannot say the request', () => {
     expect(await (await ask('again')).text()).toContain('claude')
   })
 })
+
+test('a model whose only channel is full, and held back as well, may be asked again when it is not held back', async () => {
+  const model = await modelOf('openai-chat-completions')
+  statuses.set('/v1/chat/completions', 401)
+  await (await askWithSound(model)).text()
+  statuses.clear()
+  const release = Promise.withResolvers<void>()
+  released = release.promise
+  const filled = askWithSound(model)
+  await until(() => upstream.seen.length === 2)
+  const refused = await askWithSound(model)
+  expect(await readError(refused, 'chat')).toMatchObject({ status: 503, code: 'no_channel' })
+  expect(Number(refused.headers.get('retry-after'))).toBeGreaterThanOrEqual(60)
+  release.resolve()
+  expect(await (await filled).text()).toContain('gpt')
+})
