@@ -84,6 +84,27 @@ test.each(CALLERS)(
   },
 )
 
+test('another is asked where that one fails otherwise then', async () => {
+  const common = `format: openai-responses, base_url: "${upstream.url}", api_keys: [k], allow_private: true`
+  await gateway.apply(`
+channels:
+  - { name: first-${channels}, ${common} }
+  - { name: other-${channels}, ${common}, priority: 1 }
+models:
+  - { id: ${model}, channels: [{ channel: first-${channels}, model: gpt-5.1/echo }, { channel: other-${channels}, model: other/echo }], prices: { input: 1, output: 1 } }
+`)
+  const { answer } = upstream
+  upstream.answer = (request, signal) => {
+    const isOther = new TextDecoder().decode(request.body).includes('other/echo')
+    if (isOther) return simulated(request, signal)
+    return summaryAsked(request) === undefined ? new Response(null, { status: 503 }) : answer(request, signal)
+  }
+  const response = await post('/v1/messages', { model, max_tokens: 9000, messages, thinking })
+  expect(response.status).toBe(200)
+  await response.text()
+  expect(upstream.seen).toHaveLength(3)
+})
+
 test('a request that is to lose nothing is refused', async () => {
   const body = { model, max_tokens: 9000, messages, thinking }
   const response = await post('/v1/messages', body, { 'x-tollgate-strict': 'true' })
