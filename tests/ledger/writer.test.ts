@@ -252,6 +252,19 @@ describe('an error', () => {
     expect(results.flatMap(({ status }, item) => (status === 'rejected' ? [item] : []))).toEqual([13])
   })
 
+  test.each(['21000', '22003', '44000', '54000', 'P0001', 'TG003', 'XX001', 'XX002'])(
+    'that would come again (%s) is not tried again',
+    async code => {
+      const { writer, batches } = testWriter({
+        on() {
+          throw sqlError(code)
+        },
+      })
+      expect(await writer.submit(1).catch(error => error.code)).toBe(code)
+      expect(batches).toEqual([[1]])
+    },
+  )
+
   test('is what those get for whom the answer of a batch says nothing', async () => {
     const { writer } = testWriter({ write: async ([item = 0]) => [item] })
     const results = await Promise.allSettled([1, 2].map(item => writer.submit(item)))

@@ -106,3 +106,29 @@ test('how limits stood, and when that was, is no part of the answer that is give
   await run.answer(new Response('said', { headers: { ...told, date: 'now', 'x-request-id': 'one' } }))
   expect(ends[0]?.head?.headers).toEqual({ 'x-request-id': 'one' })
 })
+
+test.each(['before', 'after'])(
+  'of two exchanges that follow one another the last is what counts, whether the first is over %s it begins',
+  async when => {
+    const { clock, ends, run } = setUp()
+    expect(run.exchangeId()).toBe('run')
+    const [first, last] = ['run', 'other'].map(id => openRecord(id, 'chat', clock))
+    if (first === undefined || last === undefined) throw new Error('there are two')
+    const end = (record: typeof first) => {
+      for (const release of record.releases) release()
+    }
+    run.observe(first)
+    expect(run.exchangeId()).toBeUndefined()
+    if (when === 'before') end(first)
+    run.observe(last)
+    if (when === 'after') end(first)
+    const answer = await run.answer(new Response('said'))
+    expect(await answer.body?.getReader().read()).toMatchObject({ done: false })
+    expect(ends).toEqual([])
+    last.endState = 'complete'
+    end(last)
+    run.leave()
+    await until(() => ends.length > 0)
+    expect(ends).toMatchObject([{ state: 'complete' }])
+  },
+)
