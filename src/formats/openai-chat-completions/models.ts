@@ -11,6 +11,8 @@ export interface ModelTraits extends Pick<OpenaiModel, 'efforts' | 'cacheBreakpo
   takesCustomTools: boolean
   /** It searches the web, and has options for that. */
   isSearch: boolean
+  /** Its chat template takes system text in the first message alone: Qwen's from 3.5 on, MiniMax's passes over any other. */
+  systemFirst: boolean
 }
 
 /** What OpenAI's kinds of models answer with a 400, also when it says what they do anyway. */
@@ -43,5 +45,7 @@ function traitsOf(model: string): ModelTraits {
     takesCustomTools: reasons === true && name.startsWith('gpt-'),
     cacheBreakpoints,
     isSearch: /search|sonar/.test(name),
+    // https://github.com/vllm-project/vllm/issues/41114
+    systemFirst: /^(?:qwen-?(?:3[._p][5-9]|[4-9])|minimax)/.test(name),
   }
 }

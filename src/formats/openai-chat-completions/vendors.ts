@@ -13,8 +13,8 @@ export interface VendorTraits {
   isOpenrouter: boolean
   /** Mistral's own parts: documents by address or data URI in `document_url`, sound as nothing but its base64. */
   isMistral: boolean
-  /** Tool calls of the history must come with reasoning_content, if only an empty one. */
-  needsReasoning: boolean
+  /** What of the assistant's history must come with reasoning_content, if only an empty one: calls, or all that it says. */
+  needsReasoning: 'calls' | 'all' | undefined
   /** It refuses fields of messages that it does not know. */
   isStrict: boolean
   /** The field of a message in which it takes thoughts back; undefined: it refuses them. */
@@ -31,13 +31,20 @@ export interface VendorTraits {
   checksCallIds: boolean
   /** A tool call's id as the vendor takes it. */
   fitCallId: (id: string) => string
+  /** The lowest and the highest temperature that it takes; undefined: any that the format has. */
+  temperatures: readonly [number, number] | undefined
+  /** Whether a conversation may end in the assistant's words, from which the answer goes on. */
+  prefill: boolean
 }
 
 /** A vendor that refuses what it does not know instead of passing over it. What is left out is as with the others. */
 interface StrictVendor
   extends Pick<VendorTraits, 'reasoningField'>,
     Partial<
-      Pick<VendorTraits, 'efforts' | 'namesResults' | 'takesStreamOptions' | 'checksCallIds' | 'fitCallId'>
+      Pick<
+        VendorTraits,
+        'efforts' | 'namesResults' | 'takesStreamOptions' | 'checksCallIds' | 'fitCallId' | 'prefill'
+      >
     > {
   host: RegExp
   refuses: readonly RequestField[]
@@ -65,6 +72,7 @@ const STRICT: readonly StrictVendor[] = [
     takesStreamOptions: false,
     checksCallIds: true,
     fitCallId: nineCharacters,
+    prefill: false,
   },
   {
     // https://github.com/Cerebras/cerebras-cloud-sdk-node/blob/main/src/resources/chat/completions.ts
@@ -107,6 +115,21 @@ const STRICT: readonly StrictVendor[] = [
   },
 ]
 
+/** DeepSeek wants it of all that was said since the user spoke, and passes over the rest: https://github.com/experientiallabs/experiential/pull/890 */
+const REASONING_NEEDED: readonly (readonly [RegExp, VendorTraits['needsReasoning']])[] = [
+  [/^deepseek$|(?:^|\.)deepseek\.com$/, 'all'],
+  [/^moonshot$|(?:^|\.)(?:moonshot\.(?:ai|cn)|kimi\.com)$/, 'calls'],
+]
+
+const TEMPERATURES: readonly (readonly [RegExp, readonly [number, number]])[] = [
+  // https://docs.mistral.ai/api/endpoint/chat
+  [MISTRAL, [0, 1.5]],
+  // https://platform.minimax.io/docs/api-reference/text-openai-api: above 0
+  [/(?:^|\.)minimaxi?\.(?:io|com|chat)$/, [0.01, 1]],
+  // https://docs.z.ai/api-reference/llm/chat-completion
+  [/(?:^|\.)(?:z\.ai|bigmodel\.cn)$/, [0, 1]],
+]
+
 /** The traits of a vendor: a short name, or a host with or without its port. */
 export const vendorTraits = remembered(traitsOf)
 
@@ -118,7 +141,7 @@ function traitsOf(vendor: string): VendorTraits {
     isOpenai: isOpenaiItself,
     isOpenrouter: /(?:^|\.)openrouter(?:\.ai)?$/.test(host),
     isMistral: MISTRAL.test(host),
-    needsReasoning: /(?:^|\.)(?:moonshot|deepseek)\.(?:ai|cn|com)$|^(?:moonshot|deepseek)$/.test(host),
+    needsReasoning: REASONING_NEEDED.find(([pattern]) => pattern.test(host))?.[1],
     isStrict: strict !== undefined,
     reasoningField: strict === undefined ? 'reasoning_content' : strict.reasoningField,
     efforts: strict?.efforts,
@@ -127,6 +150,8 @@ function traitsOf(vendor: string): VendorTraits {
     takesStreamOptions: strict?.takesStreamOptions ?? true,
     checksCallIds: strict?.checksCallIds ?? isOpenaiItself,
     fitCallId: strict?.fitCallId ?? fortyCharacters,
+    temperatures: TEMPERATURES.find(([pattern]) => pattern.test(host))?.[1],
+    prefill: strict?.prefill ?? true,
   }
 }
 

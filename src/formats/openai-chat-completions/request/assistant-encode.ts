@@ -29,7 +29,8 @@ export function encodeAssistant(parts: readonly Part[], rules: TargetRules): Jso
   }
   if (calls.length > 0) message['tool_calls'] = calls.map(call => encodeCall(call, carried.get(call), rules))
   if (message['content'] !== null) return message
-  if (Object.keys(message).length === 2) return undefined
+  if (Object.values(message).every(value => value === 'assistant' || value === null || value === ''))
+    return undefined
   // Null is for a message that speaks in one of these ways only.
   const isExcused = ['tool_calls', 'refusal', 'audio'].some(name => message[name] !== undefined)
   return isExcused ? message : { ...message, content: '' }
@@ -53,7 +54,8 @@ function refusalField(parts: readonly Part[], rules: TargetRules): JsonObject {
 /**
  * Reasoning goes back in the vendor's own entries where it made them, else as text within a tool loop: on messages
  * with calls, and on those always, so that the prompt's bytes stay the same from turn to turn. OpenAI takes none, and
- * from messages without calls the others leave it out themselves (DeepSeek, Qwen's and GLM's templates).
+ * from messages without calls the others leave it out themselves (Qwen's and GLM's templates); DeepSeek does so, too, but
+ * for those of the turn that it is at.
  */
 function reasoningFields(parts: readonly Part[], isCalling: boolean, rules: TargetRules): JsonObject {
   const thoughts = parts.filter(part => part.type === 'reasoning')
@@ -75,7 +77,8 @@ function reasoningFields(parts: readonly Part[], isCalling: boolean, rules: Targ
       ...(blocks.length > 0 && { thinking_blocks: blocks }),
     }
   }
-  const field = isCalling ? rules.reasoningField : undefined
+  const { needsReasoning } = rules.vendor
+  const field = isCalling || needsReasoning === 'all' ? rules.reasoningField : undefined
   const { told = [], lost = [] } = Object.groupBy(thoughts, ({ redacted }) =>
     field === undefined || redacted ? 'lost' : 'told',
   )
@@ -84,7 +87,7 @@ function reasoningFields(parts: readonly Part[], isCalling: boolean, rules: Targ
     .map(thought => thought.texts.join('\n\n'))
     .filter(thought => thought !== '')
     .join('\n\n')
-  return field === undefined || (text === '' && !rules.vendor.needsReasoning) ? {} : { [field]: text }
+  return field === undefined || (text === '' && needsReasoning === undefined) ? {} : { [field]: text }
 }
 
 /** Notes thoughts that are left out, if they say anything; a signature of this vendor's may travel on another part. */

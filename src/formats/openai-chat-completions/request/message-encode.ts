@@ -7,26 +7,37 @@ import { encodeAssistant } from './assistant-encode.ts'
 import { encodeParts, encodeTexts } from './content-encode.ts'
 import type { TargetRules } from './target-rules.ts'
 
-/** Writes the conversation. Every call is followed at once by its result, as the format wants it. */
+/** What the user says where the assistant had the last word and cannot go on from it. */
+const GO_ON = 'Continue.'
+
+/**
+ * Writes the conversation. Every call is followed at once by its result, as the format wants it. System text that it
+ * begins with is one message, of which many chat templates know no more, and neither does a model that takes none later.
+ */
 export function encodeMessages(
   instructions: readonly TextPart[],
   turns: readonly Turn[],
   rules: TargetRules,
 ): JsonObject[] {
   const messages: JsonObject[] = []
-  const system = instructions.filter(({ text }) => text !== '')
+  const paired = mergeAssistants(pairedTurns(turns, rules.vendor.fitCallId))
+  const opening = rules.isServedByOpenai ? [] : paired.slice(0, leadingSystem(paired))
+  const told = opening.flatMap(({ parts }) => parts.flatMap(part => systemText(part, rules)))
+  const system = [...instructions.filter(({ text }) => text !== ''), ...told]
   if (system.length > 0) messages.push(systemMessage(system, rules))
-  for (const { role, parts } of mergeAssistants(pairedTurns(turns, rules.vendor.fitCallId))) {
+  for (const { role, parts } of paired.slice(opening.length)) {
     if (role === 'assistant') {
       const message = encodeAssistant(parts, rules)
       if (message !== undefined) messages.push(message)
     } else if (role === 'system') {
       const texts = parts.flatMap(part => systemText(part, rules))
-      if (texts.length > 0) messages.push(systemMessage(texts, rules))
+      if (texts.length > 0) messages.push(laterSystemMessage(texts, rules))
     } else {
       messages.push(...resultMessages(parts, rules), ...userMessages(parts, rules))
     }
   }
+  if (!rules.vendor.prefill && messages.at(-1)?.['role'] === 'assistant')
+    messages.push({ role: 'user', content: GO_ON })
   // An empty conversation is refused everywhere; clients send one to see whether a model is there.
   return messages.length === 0 ? [{ role: 'user', content: '' }] : messages
 }
@@ -43,6 +54,18 @@ function systemText(part: Part, rules: TargetRules): TextPart[] {
 function systemMessage(texts: readonly TextPart[], rules: TargetRules): JsonObject {
   const role = rules.model.isNewer ? 'developer' : 'system'
   return { role, content: encodeTexts(texts, '\n\n', rules) }
+}
+
+/** Where system text is refused behind other messages it keeps its place as the user's. */
+function laterSystemMessage(texts: readonly TextPart[], rules: TargetRules): JsonObject {
+  const message = systemMessage(texts, rules)
+  return rules.model.systemFirst ? { ...message, role: 'user' } : message
+}
+
+/** How many turns of system text a conversation begins with. */
+function leadingSystem(turns: readonly Turn[]): number {
+  const first = turns.findIndex(({ role }) => role !== 'system')
+  return first < 0 ? turns.length : first
 }
 
 /** Neighbouring assistant turns as one, since calls that belong together must stand in one message. */

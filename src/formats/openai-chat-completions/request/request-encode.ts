@@ -63,7 +63,7 @@ export function encodeRequest(full: GenerationRequest, target: Target): EncodedR
     ...encodeLength(maxOutputTokens, target, rules),
     ...encodeReasoning(reasoning, rules),
     verbosity: rules.take('verbosity', verbosity, 'medium'),
-    temperature: rules.take('temperature', temperature, 1),
+    temperature: rules.take('temperature', fitTemperature(temperature, rules), 1),
     top_p: rules.take('topP', topP, 1),
     top_k: rules.take('topK', topK),
     stop: emulatedStop.length > 0 ? undefined : encodeStop(stop, rules),
@@ -131,6 +131,14 @@ function encodeLength(max: number | undefined, target: Target, rules: TargetRule
   if (max === undefined) return {}
   const tokens = fitLimit(max, 1, target.maxOutputTokens, rules.losses)
   return rules.model.isNewer ? { max_completion_tokens: tokens } : { max_tokens: tokens }
+}
+
+function fitTemperature(asked: number | undefined, { vendor, losses }: TargetRules): number | undefined {
+  if (asked === undefined || vendor.temperatures === undefined) return asked
+  const [least, most] = vendor.temperatures
+  const fitted = Math.min(most, Math.max(least, asked))
+  if (fitted !== asked) losses.add('temperature')
+  return fitted
 }
 
 function encodeReasoning(reasoning: Reasoning | undefined, rules: TargetRules): JsonObject {
