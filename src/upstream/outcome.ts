@@ -78,7 +78,7 @@ export function judge(complaint: Complaint): GatewayError {
 function refusesCredentials(complaint: Complaint): boolean {
   const { status, code } = complaint
   if (status === 403) return code !== 'model_not_found' || isAboutModel(complaint)
-  return status === 401 || status === 402 || isBadKey(complaint)
+  return status === 401 || status === 402 || isAboutAccount(complaint)
 }
 
 /** A time that has passed, or is no wait at all, says no more than none. */
@@ -148,12 +148,12 @@ const SPENT_TEAM = /^your team (?:\S+ )?has either used all available credits\b/
  * A 400 in place of a 401 or 402: of Gemini and xAI for a bad key, of Anthropic and Alibaba for an account without
  * money, or at the limit that its owner set.
  */
-function isBadKey({ status, code, message }: Complaint): boolean {
-  return status === 400 && (code === 'API_KEY_INVALID' || code === 'Arrearage' || BAD_KEY.test(message))
+function isAboutAccount({ status, code, message }: Complaint): boolean {
+  return status === 400 && (code === 'API_KEY_INVALID' || code === 'Arrearage' || ACCOUNT_WORDS.test(message))
 }
 
 /** How such a message begins: further on it may repeat what the caller wrote. */
-const BAD_KEY =
+const ACCOUNT_WORDS =
   /^(?:api key (?:not valid|invalid|expired)|incorrect api key provided|your credit balance is too low to access the anthropic api|you have reached your specified (?:workspace )?api usage limits)/i
 
 /** Groq's 413: more than the account may use in a minute, which another account may well. */
