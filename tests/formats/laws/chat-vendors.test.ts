@@ -69,17 +69,18 @@ const beside = fc.record({
 })
 
 function messagesOf(body: JsonObject) {
-  return asObjects(body['messages']).map(message => ({
-    ...message,
-    role: asString(message['role']),
-    calls: asObjects(message['tool_calls']),
+  return asObjects(body['messages']).map(fields => ({
+    fields,
+    role: asString(fields['role']),
+    calls: asObjects(fields['tool_calls']),
   }))
 }
 
 /** What nobody takes. */
 function everybody(body: JsonObject, must: Must): void {
   let open: string[] = []
-  for (const { role, calls, content, tool_call_id: answered } of messagesOf(body)) {
+  for (const { role, calls, fields } of messagesOf(body)) {
+    const { content, tool_call_id: answered } = fields
     if (role === 'tool') must(open.shift() === answered, 'results stand behind their calls, in order')
     else must(open.length === 0, 'every call has a result')
     if (role === 'assistant') open = calls.map(({ id }) => String(id))
@@ -125,7 +126,7 @@ function deepseek(body: JsonObject, must: Must): void {
   const turn = messages.findLastIndex(({ role }) => role === 'user')
   for (const [place, message] of messages.entries()) {
     const isNeeded = message.role === 'assistant' && (place > turn || message.calls.length > 0)
-    const isThere = typeof (message as JsonObject)['reasoning_content'] === 'string'
+    const isThere = typeof message.fields['reasoning_content'] === 'string'
     must(!isNeeded || isThere, 'The reasoning_content in the thinking mode must be passed back')
   }
 }
