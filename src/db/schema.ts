@@ -45,7 +45,7 @@ export type AccountStatus = 'active' | 'suspended' | 'closed'
 export type KeyStatus = 'active' | 'revoked'
 /** How long a key's spending cap counts before it starts anew, in UTC; `total` never does. */
 export type CapPeriod = 'day' | 'week' | 'month' | 'total'
-/** Who made a row: only rows of the file may be removed by `apply --prune`. */
+/** Who wrote a row last. The prices of a model that is as it was shipped (`default`) follow those of each release. */
 export type Source = 'file' | 'cli' | 'console' | 'default'
 /** How an exchange ended, seen from the relay. */
 export type EndState = 'complete' | 'client_gone' | 'upstream_cut' | 'upstream_error' | 'stalled' | 'refused'
