@@ -40,8 +40,8 @@ export class Watchdog {
   }
 
   /** Ends the answer of an exchange that the ledger stops, if it flows here. */
-  end({ id, reason }: Stop): void {
-    this.#open.get(id)?.item?.stop(stoppedBy(reason))
+  end(id: string, reason: GatewayError): void {
+    this.#open.get(id)?.item?.stop(reason)
   }
 
   /** Ends all that flows here in one error. */

@@ -18,9 +18,10 @@ import { openExchangeNotes } from '@/exchange/results/notes.ts'
 import { ExchangeWriter } from '@/exchange/results/store.ts'
 import { videoStore } from '@/exchange/videos/store.ts'
 import { VideoWatch } from '@/exchange/videos/watch.ts'
-import { Watchdog } from '@/exchange/watchdog.ts'
+import { stoppedBy, Watchdog } from '@/exchange/watchdog.ts'
 import { type Ledger, openLedger } from '@/ledger/ledger.ts'
 import type { LedgerTimings } from '@/ledger/timings.ts'
+import type { Stop } from '@/ledger/types.ts'
 import { BodyRoom } from '@/limits/body-room.ts'
 import { type Limiter, type LimiterOptions, openLimiter } from '@/limits/limiter.ts'
 import { FEW_FILES, fileLimit, Load, openFiles } from '@/limits/load.ts'
@@ -112,7 +113,12 @@ export async function openGateway(options: GatewayOptions, openRequests: () => n
   opened.defer(async () => void (await Promise.all(settling)))
   const watchdog = new Watchdog(clock)
   opened.defer(() => watchdog.stop())
-  const ledger = await openLedgerOf(options, watchdog, store)
+  const open = new OpenExchanges()
+  const ledger = await openLedgerOf(options, store, stop => {
+    const reason = stoppedBy(stop.reason)
+    watchdog.end(stop.id, reason)
+    open.endOne(stop.id, reason)
+  })
   opened.defer(() => ledger.close())
   const redis = openRedisOf(options)
   opened.defer(() => redis?.connection.close())
@@ -158,6 +164,7 @@ export async function openGateway(options: GatewayOptions, openRequests: () => n
     limiter,
     load,
     watchdog,
+    open,
     responses,
     spans,
   })
@@ -185,6 +192,7 @@ type Opened = Pick<
   | 'limiter'
   | 'load'
   | 'watchdog'
+  | 'open'
   | 'responses'
   | 'spans'
 > & { catalog: LiveCatalog }
@@ -210,7 +218,6 @@ function gatewayOf(options: GatewayOptions, opened: Opened): ApiGateway {
     }),
     videos: videoStore(database, secretBox),
     publicUrl: settings.publicApiUrl,
-    open: new OpenExchanges(),
     answers: new AnswerQueue(clock),
     clock,
     random,
@@ -254,7 +261,7 @@ async function warnOfNoSpool(log: Log): Promise<void> {
 }
 
 /** The ledger; answers whose accounts are stopped are ended, and results are stored of what it posts for the dead. */
-function openLedgerOf(options: GatewayOptions, watchdog: Watchdog, store: ExchangeWriter) {
+function openLedgerOf(options: GatewayOptions, store: ExchangeWriter, onStop: (stop: Stop) => void) {
   const { settings, database, clock, ledgerClock, patience, log } = options
   return openLedger({
     databaseUrl: database.url,
@@ -262,7 +269,7 @@ function openLedgerOf(options: GatewayOptions, watchdog: Watchdog, store: Exchan
     address: settings.api.host,
     clock: ledgerClock ?? clock,
     log,
-    onStop: stop => watchdog.end(stop),
+    onStop,
     onAdopted: signal => store.adopt(signal),
     onConnectionsLost(isAgain) {
       if (!isAgain) {

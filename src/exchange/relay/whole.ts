@@ -1,3 +1,4 @@
+import type { GatewayError } from '@/errors/gateway-error.ts'
 import type { AnswerListener } from '@/exchange/attempt/answer-body.ts'
 import { fetchWhole } from '@/exchange/attempt/attempt.ts'
 import {
@@ -64,7 +65,8 @@ export async function relayWhole<P extends Prepared>(
 ): Promise<Response> {
   const { gateway, record, interruption, reservation } = admitted
   const { clock, open } = gateway
-  const place = open.whole.add(interruption)
+  const interrupt = (reason: GatewayError) => interruption.interrupt(reason)
+  const place = open.whole.add({ id: record.id, interrupt })
   let answer: CallerAnswer
   try {
     answer = await overCandidates(admitted, attempt)

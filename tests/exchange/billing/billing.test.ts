@@ -3,6 +3,7 @@ import { openPayer } from '#tests/support/gateway/payer.ts'
 import { scriptedGateway } from '#tests/support/gateway/scripted-gateway.ts'
 import { least, msOf } from '#tests/support/least.ts'
 import { eventStream, fedStream, until } from '#tests/support/upstreams/upstream.ts'
+import { readError } from '#tests/surfaces/calls.ts'
 import { audit } from '@/ledger/audit.ts'
 
 /** Prices of the test gateway: 1 and 2 per million tokens, which is 1000 and 2000 nano each. */
@@ -619,5 +620,20 @@ describe('a revoked key', () => {
       return ms
     }
     expect(await least(2500, revoke)).toBeLessThan(2500)
+  })
+
+  test('ends its answers in one piece as well, which cost nothing, and is asked nowhere else', async () => {
+    const { accountId, keyId, key } = await openPayer(gateway.database, { creditNano: 10n ** 9n })
+    const { aborted, seen } = upstream
+    const asked = seen.length
+    upstream.answer = () => new Promise(() => {})
+    const answer = post(body('chat/echo', false), key)
+    await until(() => seen.length > asked)
+    await gateway.keys.revokeKey(keyId)
+    expect(await readError(await answer, 'chat')).toMatchObject({ status: 401, code: 'invalid_api_key' })
+    await until(() => upstream.aborted > aborted)
+    expect(seen.length).toBe(asked + 1)
+    await gateway.server.flush()
+    expect(await gateway.ledger.balance(accountId)).toMatchObject({ balanceNano: 10n ** 9n, pendingNano: 0n })
   })
 })
