@@ -89,7 +89,7 @@ function encodeChoice(candidate: Candidate, context: ReplyContext): JsonObject {
 
 function encodeMessage(candidate: Candidate, context: ReplyContext): JsonObject {
   const { texts, ...media } = spread(candidate.parts, context)
-  const isSilent = texts.length === 0 && candidate.parts.length > 0
+  const isSilent = texts.length === 0 && candidate.parts.some(isMoreThanThought)
   return {
     role: 'assistant',
     content: isSilent ? null : texts.map(part => part.text).join(''),
@@ -100,6 +100,11 @@ function encodeMessage(candidate: Candidate, context: ReplyContext): JsonObject 
     ...media,
     ...replySignatureField(texts.findLast(part => part.signature !== undefined)?.signature),
   }
+}
+
+/** Whether a part is told beside the content, which is null then. An answer cut off in thought has an empty one, as at OpenAI. */
+function isMoreThanThought({ type }: Part): boolean {
+  return type !== 'reasoning' && type !== 'opaque'
 }
 
 /** The words of refusal: the model's, else the vendor's. */

@@ -43,6 +43,12 @@ describe('a whole answer', () => {
     expect(asObject(choiceOf([])['message'])?.['content']).toBe('')
   })
 
+  test('that was cut off in thought has an empty content, as its stream has', () => {
+    const thought = reasoningPart({ texts: ['hm'] })
+    const choice = choiceOf([thought], {}, { ...END, reason: 'length' })
+    expect(choice).toMatchObject({ message: { content: '' }, finish_reason: 'length' })
+  })
+
   test('has its thoughts in reasoning, too, for a caller of OpenRouter', () => {
     const parts = [reasoningPart({ texts: ['hm'] }), textPart('Hi')]
     const { message } = choiceOf(parts, { reasoning: { effort: 'low' } })
