@@ -89,7 +89,7 @@ export function encodeCall(call: ToolCall, id: string | undefined, status: ItemS
     case 'shell':
       return { ...head, ...link, action: shellAction(call.input), environment: null }
     case 'apply_patch':
-      return { ...head, ...link, operation: patchOperation(call.input) }
+      return { ...head, ...link, operation: patchOperation(call.input), status: withoutIncomplete(status) }
     case 'tool_search':
       return { ...head, ...link, execution: 'client', arguments: parseObject(call.input) ?? {} }
     case 'computer':
@@ -118,6 +118,11 @@ function shellAction(input: string): JsonObject {
     ...given,
     commands: typeof commands === 'string' && commands !== '' ? [commands] : asArray(commands),
   }
+}
+
+/** A call of this kind is never incomplete at the API, and the AI SDK refuses an answer in which one is. */
+function withoutIncomplete(status: ItemStatus): ItemStatus {
+  return status === 'incomplete' ? 'in_progress' : status
 }
 
 function patchOperation(input: string): JsonObject {

@@ -711,6 +711,14 @@ describe('the encoder', () => {
     })
   })
 
+  test('leaves a patch in progress that was cut off: the API has none that is incomplete', () => {
+    const patch = callStart(0, 'apply_patch', 'apply_patch')
+    const cut = encodeStream([START, patch, callEnd(0), finish('length')])
+    expect(finalOutput(cut)).toMatchObject([{ type: 'apply_patch_call', status: 'in_progress' }])
+    const failed = encodeStream([START, patch])
+    expect(finalOutput(failed)).toMatchObject([{ type: 'apply_patch_call', status: 'in_progress' }])
+  })
+
   test('gives a declined answer a refusal', () => {
     const text = encodeStream([START, finish('refusal', { message: 'Policy.' })])
     expect(finalOutput(text)).toMatchObject([{ content: [{ type: 'refusal', refusal: 'Policy.' }] }])

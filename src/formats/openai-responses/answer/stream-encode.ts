@@ -167,10 +167,10 @@ export class ReplyWriter implements StreamMachine<GenerationEvent, string> {
     return { ...this.#echo, ...state, ...(toolUsage !== undefined && { tool_usage: toolUsage }) }
   }
 
-  /** An item of a failed answer that never came to its end. */
+  /** An item of a failed answer that never came to its end; an `apply_patch_call` has no word for that (calls.ts). */
   #asLeft(item: JsonObject): JsonObject {
     const cut = this.#state.status === 'failed' && item['status'] === 'in_progress'
-    return cut ? { ...item, status: 'incomplete' } : item
+    return cut && item['type'] !== 'apply_patch_call' ? { ...item, status: 'incomplete' } : item
   }
 
   /** This format has one answer only. Blocks of another candidate are known by the start they had. */
