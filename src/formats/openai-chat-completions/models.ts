@@ -4,6 +4,8 @@ import type { RequestField } from '@/generation/loss.ts'
 
 /** What a model, told by its name alone, wants to be asked differently. */
 export interface ModelTraits extends Pick<OpenaiModel, 'efforts' | 'cacheBreakpoints'> {
+  /** OpenAI's own, and not one of its open ones, by its name wherever it is served. */
+  isOpenais: boolean
   /** It takes `max_completion_tokens` and refuses `max_tokens`; system text comes from a `developer`. */
   isNewer: boolean
   refuses: ReadonlySet<RequestField>
@@ -33,6 +35,7 @@ function traitsOf(model: string): ModelTraits {
   const name = bareModelName(model)
   const { reasons, efforts, cacheBreakpoints } = openaiModel(model)
   return {
+    isOpenais: reasons !== undefined,
     isNewer: reasons === true || /^gpt-(?:[5-9]|(?!35|4[15])\d\d)/.test(name),
     refuses: new Set([
       ...(reasons === true ? REASONING_REFUSES : []),

@@ -13,6 +13,8 @@ export interface VendorTraits {
   isOpenrouter: boolean
   /** Mistral's own parts: documents by address or data URI in `document_url`, sound as nothing but its base64. */
   isMistral: boolean
+  /** Moonshot, which checks the schemas of tools in a way of its own. */
+  isMoonshot: boolean
   /** What of the assistant's history must come with reasoning_content, if only an empty one: calls, or all that it says. */
   needsReasoning: 'calls' | 'all' | undefined
   /** It refuses fields of messages that it does not know. */
@@ -50,6 +52,7 @@ interface StrictVendor
   refuses: readonly RequestField[]
 }
 
+const MOONSHOT = /^moonshot$|(?:^|\.)(?:moonshot\.(?:ai|cn)|kimi\.com)$/
 const MISTRAL = /(?:^|\.)mistral\.ai$/
 
 /** Fields of OpenAI's own that hardly another vendor has. */
@@ -118,7 +121,7 @@ const STRICT: readonly StrictVendor[] = [
 /** DeepSeek wants it of all that was said since the user spoke, and passes over the rest: https://github.com/experientiallabs/experiential/pull/890 */
 const REASONING_NEEDED: readonly (readonly [RegExp, VendorTraits['needsReasoning']])[] = [
   [/^deepseek$|(?:^|\.)deepseek\.com$/, 'all'],
-  [/^moonshot$|(?:^|\.)(?:moonshot\.(?:ai|cn)|kimi\.com)$/, 'calls'],
+  [MOONSHOT, 'calls'],
 ]
 
 const TEMPERATURES: readonly (readonly [RegExp, readonly [number, number]])[] = [
@@ -141,6 +144,7 @@ function traitsOf(vendor: string): VendorTraits {
     isOpenai: isOpenaiItself,
     isOpenrouter: /(?:^|\.)openrouter(?:\.ai)?$/.test(host),
     isMistral: MISTRAL.test(host),
+    isMoonshot: MOONSHOT.test(host),
     needsReasoning: REASONING_NEEDED.find(([pattern]) => pattern.test(host))?.[1],
     isStrict: strict !== undefined,
     reasoningField: strict === undefined ? 'reasoning_content' : strict.reasoningField,

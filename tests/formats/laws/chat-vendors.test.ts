@@ -3,7 +3,15 @@ import fc from 'fast-check'
 import { USUAL_HABITS } from '#tests/transcripts/conversion.ts'
 import { lowerRequest } from '@/formats/lowering/lowering.ts'
 import { openaiChatCompletions } from '@/formats/openai-chat-completions/codec.ts'
-import { asNumber, asObject, asObjects, asString, isJsonObject, type JsonObject } from '@/json/json.ts'
+import {
+  asNumber,
+  asObject,
+  asObjects,
+  asString,
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+} from '@/json/json.ts'
 import { roughRequest } from './rough.ts'
 
 type Must = (holds: boolean, rule: string) => void
@@ -132,12 +140,27 @@ function deepseek(body: JsonObject, must: Must): void {
 }
 
 function kimi(body: JsonObject, must: Must): void {
-  const { temperature, presence_penalty, top_p, model, thinking, tool_choice } = body
+  const { temperature, presence_penalty, top_p, model, thinking, tool_choice, tools } = body
+  for (const tool of asObjects(tools)) {
+    const parameters = asObject(asObject(tool['function'])?.['parameters'])
+    must(parameters === undefined || parameters['type'] === 'object', 'parameters are an object')
+    moonshotSchema(parameters, must)
+  }
   must(temperature === undefined, 'invalid temperature: only 1 is allowed for this model')
   must(presence_penalty === undefined && top_p === undefined, 'sampling is set')
   const isOff = asObject(thinking)?.['type'] === 'disabled'
   const isTaken = model === 'kimi-k3' ? tool_choice === 'required' : isOff && tool_choice !== 'required'
   must(!isForced(body) || isTaken, "tool_choice 'specified' is incompatible with thinking enabled")
+}
+
+/** Why it would be "not a valid moonshot flavored json schema". */
+function moonshotSchema(schema: JsonValue | undefined, must: Must): void {
+  if (Array.isArray(schema)) for (const inner of schema) moonshotSchema(inner, must)
+  if (!isJsonObject(schema)) return
+  const { type, anyOf, items } = schema
+  must(type === undefined || !Array.isArray(anyOf), 'type should be defined in anyOf items')
+  must(!Array.isArray(items), 'items must be an object')
+  for (const inner of Object.values(schema)) moonshotSchema(inner, must)
 }
 
 function qwen(body: JsonObject, must: Must): void {

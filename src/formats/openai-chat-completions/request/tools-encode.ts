@@ -3,6 +3,7 @@ import { FORMAT } from '@/formats/openai-chat-completions/wire.ts'
 import { lostSettings, NO_SETTINGS } from '@/formats/tools/web-search.ts'
 import type { CustomTool, FunctionTool, HostedTool, Tool, ToolChoice } from '@/generation/tool.ts'
 import { asObject, type JsonObject, present } from '@/json/json.ts'
+import { moonshotParameters } from './moonshot-schema.ts'
 import type { TargetRules } from './target-rules.ts'
 
 const SEARCH_OPTIONS = 'web_search_options'
@@ -35,9 +36,7 @@ export function encodeTools(tools: readonly Tool[], rules: TargetRules): JsonObj
 
 function functionTool(tool: FunctionTool, rules: TargetRules): JsonObject {
   const { name, description } = tool
-  // OpenRouter serves OpenAI's models, too, and hands their refusal on.
-  const isOpenais = rules.vendor.isOpenai || rules.vendor.isOpenrouter
-  const parameters = tool.parameters && isOpenais ? functionParameters(tool.parameters) : tool.parameters
+  const parameters = tool.parameters && takenParameters(tool.parameters, rules)
   const isTooLoose = tool.strict === true && rules.isServedByOpenai && !canBeStrict(parameters ?? {})
   if (isTooLoose) rules.losses.add('toolStrict')
   return {
@@ -51,6 +50,13 @@ function functionTool(tool: FunctionTool, rules: TargetRules): JsonObject {
     // OpenAI's breakpoints stand on content parts only.
     ...(rules.vendor.isOpenrouter ? rules.cacheFields(tool.cache) : lostMark(tool, rules)),
   }
+}
+
+/** OpenRouter and other gateways serve OpenAI's models, too, and hand their refusal on. */
+function takenParameters(parameters: JsonObject, { vendor, model }: TargetRules): JsonObject {
+  if (vendor.isMoonshot) return moonshotParameters(parameters)
+  const isOpenais = vendor.isOpenai || vendor.isOpenrouter || model.isOpenais
+  return isOpenais ? functionParameters(parameters) : parameters
 }
 
 function lostMark(tool: FunctionTool, rules: TargetRules): JsonObject {

@@ -3,7 +3,7 @@ import { requestOf, targetOf } from '#tests/formats/openai-chat-completions/fixt
 import { functionTool } from '#tests/formats/parts.ts'
 import { openaiChatCompletions } from '@/formats/openai-chat-completions/codec.ts'
 import type { GenerationRequest, OutputFormat } from '@/generation/request.ts'
-import type { JsonObject } from '@/json/json.ts'
+import { asArray, asObject, type JsonObject } from '@/json/json.ts'
 
 /** What a model at a vendor is sent for a request, and which fields are lost. */
 function sent(vendor: string, model: string, request: GenerationRequest): JsonObject {
@@ -162,5 +162,62 @@ describe('what a vendor has set for its models is not said', () => {
       targetOf(model, vendor),
     )
     expect(body['reasoning_effort']).toBe(expected)
+  })
+})
+
+describe('parameters of a function', () => {
+  const text = { type: 'string' }
+  const written = (vendor: string, model: string, parameters: JsonObject) => {
+    const { tools = [] } = sent(vendor, model, {
+      ...requestOf({}),
+      tools: [functionTool('f', { parameters })],
+    })
+    return asObject(asObject(asArray(tools)[0])?.['function'])?.['parameters']
+  }
+
+  test('are what Moonshot takes', () => {
+    const choice = { anyOf: [{ enum: ['a'] }, { type: 'null' }, { $ref: '#/$defs/c' }] }
+    const $defs = { c: { ...text, description: 'C' } }
+    const parameters = {
+      type: 'object',
+      properties: {
+        typed: { type: 'string', ...choice },
+        tuple: { type: 'array', items: [text, { type: 'number' }], maxItems: 2 },
+        anything: true,
+        named: { $ref: '#/$defs/c', description: 'D', default: 'x' },
+        plain: text,
+      },
+      $defs,
+    }
+    expect(written('api.moonshot.ai', 'kimi-k3', parameters)).toEqual({
+      type: 'object',
+      properties: {
+        typed: { anyOf: [{ type: 'string', enum: ['a'] }, { type: 'null' }, { $ref: '#/$defs/c' }] },
+        tuple: { type: 'array', prefixItems: [text, { type: 'number' }], maxItems: 2 },
+        anything: {},
+        named: { $ref: '#/$defs/c', default: 'x' },
+        plain: text,
+      },
+      $defs,
+    })
+    expect(written('upstream.example', 'kimi-k3', parameters)).toEqual(parameters)
+  })
+
+  test('are an object at the top at Moonshot', () => {
+    const root = { type: 'object', anyOf: [{ properties: { a: text } }, { properties: { b: text } }] }
+    const { anyOf, ...said } = asObject(written('api.moonshot.ai', 'kimi-k3', root)) ?? {}
+    expect(anyOf).toBeUndefined()
+    expect(said).toMatchObject({ type: 'object', properties: { a: text, b: text } })
+  })
+
+  test.each([
+    ['gateway.example', 'gpt-5.1', {}],
+    ['models.github.ai', 'openai/gpt-4.1', {}],
+    ['gateway.example', 'openai/gpt-oss-120b', undefined],
+    ['gateway.example', 'm', undefined],
+  ])('are what OpenAI takes for its own models behind %s, too: %s', (vendor, model, items) => {
+    const parameters = { type: 'object', properties: { a: { type: 'array' } } }
+    const named = asObject(asObject(written(vendor, model, parameters))?.['properties'])
+    expect(asObject(named?.['a'])?.['items']).toEqual(items)
   })
 })
