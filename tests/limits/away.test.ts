@@ -375,6 +375,19 @@ test('slots that Redis did not free when it was told to are freed with the next 
   }
 })
 
+test('so are those of an account that it did not free, where it freed the one of the model', async () => {
+  const { limiter, redis, clock, settle } = await rig()
+  const answer = redis.answer.bind(redis)
+  const { lease } = granted(await limiter.take(ask({ modelLimits: { concurrentRequests: 9 } })))
+  let failures = 1
+  redis.answer = step => (step.keys.includes('cc:{a1}') && failures-- > 0 ? ['WRONGTYPE'] : answer(step))
+  await limiter.end(lease, 1)
+  redis.calls.length = 0
+  clock.advance(10_000)
+  await settle()
+  expect(redis.calls).toContain('release cc:{a1}:k1 cc:{a1}')
+})
+
 test('what a request did not use is given back with the next renewal where the call that ends it failed', async () => {
   const { limiter, redis, clock, settle } = await rig()
   const finished: unknown[][] = []
@@ -521,7 +534,30 @@ describe('what was let in without Redis', () => {
   })
 })
 
+test('what ends while many leases are renewed is not held anew', async () => {
+  const { limiter, redis, clock, settle } = await rig()
+  const leases = []
+  for (let account = 1; account <= 600; account++)
+    leases.push(granted(await limiter.take(ask({ account }))).lease)
+  const [last] = leases.slice(-1)
+  clock.advance(10_000)
+  if (last !== undefined) await limiter.end(last, 1)
+  await settle()
+  expect(redis.count('renew cc:{a599}')).toBe(2)
+  expect(redis.count('renew cc:{a600}')).toBe(0)
+})
+
 describe('calls that are spared', () => {
+  test('nothing is told to a Redis that is away when requests end', async () => {
+    const { limiter, redis } = await rig()
+    const { lease } = granted(await limiter.take(ask()))
+    redis.behaviour = 'silent'
+    granted(await limiter.take(ask()))
+    redis.calls.length = 0
+    await limiter.end(lease, 1)
+    expect(redis.calls).toEqual([])
+  })
+
   test('one for each lease set renews all leases, every 10 s', async () => {
     const { limiter, redis, clock, settle } = await rig()
     for (let count = 0; count < 50; count++) await limiter.take(ask({ key: 1 + (count % 2) }))

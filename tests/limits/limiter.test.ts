@@ -376,3 +376,15 @@ test("a bucket of this process fills with time, and not because the machine's cl
   granted(await limiter.take(request()))
   await limiter.close()
 })
+
+test('a request that runs for long keeps its place where this process counts, and no longer than it runs', async () => {
+  const clock = manualClock()
+  const limiter = await openLimiter({ redis: undefined, clock, log: SILENT })
+  const options = { keyLimits: { concurrentRequests: 1 } }
+  const { lease } = granted(await limiter.take(ask(options)))
+  for (let seconds = 0; seconds < 600; seconds += 10) clock.advance(10_000)
+  refused(await limiter.take(ask(options)))
+  await limiter.end(lease, 1)
+  granted(await limiter.take(ask(options)))
+  await limiter.close()
+})
