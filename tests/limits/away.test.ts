@@ -129,6 +129,16 @@ describe('when Redis fails', () => {
     expect(limiter.isDegraded).toBe(true)
     expect(warned).toMatchObject([{ err: { message: 'Connection is closed.' } }])
   })
+
+  test('one whose first answer is late is asked all the same', async () => {
+    const redis = new ScriptedRedis()
+    redis.whenReady = async () => true
+    redis.behaviour = 'silent'
+    const { limiter } = await rig({ redis })
+    redis.behaviour = 'works'
+    expect(granted(await limiter.take(ask(HUNDRED))).degraded).toBe(false)
+    expect(redis.count('take')).toBe(1)
+  })
 })
 
 describe('while Redis is away', () => {
