@@ -2,6 +2,7 @@ import { expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { manualClock } from '#tests/support/manual-clock.ts'
 import { fileDatabase } from '#tests/support/stores/file-database.ts'
+import { until } from '#tests/support/upstreams/upstream.ts'
 import { firstIdAt } from '@/console/requests/request-log.ts'
 import {
   addUpUsage,
@@ -194,6 +195,34 @@ test('of several who add up at the same time one does', async () => {
   const [total] = await sql`select requests::int, cost_nano::int as spend from usage_total
     where account_id = 1 and at = ${new Date(START).toISOString()}::text::timestamptz and requests > 0`
   expect(total).toEqual({ requests: 3, spend: 15 })
+})
+
+test.each<[string, () => Promise<unknown>]>([
+  ['who adds up as well counts nothing twice', () => addUpUsage(database, 0)],
+  [
+    'what is charged is counted',
+    () => sql`update exchange set cost_nano = cost_nano + 7 where cost_nano = 5`.execute(),
+  ],
+])('while somebody adds up, %s', async (_, act) => {
+  await sql`delete from exchange`
+  await store(SMALL)
+  const first = await sql.reserve()
+  await first`begin`
+  await first`select usage_add_up('0')`
+  const acting = act()
+  await until(async () => {
+    const waiting = await sql`select from pg_stat_activity
+      where datname = current_database() and wait_event_type = 'Lock'`
+    return waiting.length > 0
+  })
+  await first`commit`
+  first.release()
+  await acting
+  const [total] =
+    await sql`select sum(requests)::int as requests, sum(cost_nano)::int as spend from usage_total`
+  const [row] = await sql`select cost_nano::int as spend from exchange`
+  expect(total).toEqual({ requests: 1, spend: row?.['spend'] })
+  expect(await audited()).toMatchObject({ count: 0 })
 })
 
 test('what was stored within the margin is left until it is older', async () => {
