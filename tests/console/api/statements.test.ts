@@ -2,6 +2,7 @@ import { expect, test } from 'bun:test'
 import type { Visitor } from '#tests/support/gateway/console.ts'
 import { fileConsole } from '#tests/support/gateway/file-gateway.ts'
 import { randomOf } from '#tests/support/random.ts'
+import { until } from '#tests/support/upstreams/upstream.ts'
 import { readStatements } from '@/console/money/statements.ts'
 import type { ServiceTier } from '@/generation/service-tier.ts'
 import { audit } from '@/ledger/audit.ts'
@@ -226,6 +227,26 @@ test('months are what their entries add up to, in whichever order those are date
   const { checks } = await audit(gateway.database.url)
   expect(checks.find(({ name }) => name === 'monthly_totals')?.count).toBe(0)
 }, 60_000)
+
+test('who counts months while somebody does counts nothing twice', async () => {
+  const { sql } = gateway.database
+  const bob = await site.signUp('bob@example.com')
+  const first = await sql.reserve()
+  await first`begin`
+  await first`select ledger_total_months(${bob.accountId}, 100)`
+  const counting = sql`select ledger_total_months(${bob.accountId}, 100)`.execute()
+  await until(async () => {
+    const waiting = await sql`select from pg_stat_activity
+      where datname = current_database() and wait_event_type = 'Lock' and query like '%total_months%'`
+    return waiting.length > 0
+  })
+  await first`commit`
+  first.release()
+  await counting
+  const months = await sql`select entries::int, first_seq::int, last_seq::int from monthly_total
+    where account_id = ${bob.accountId}`
+  expect([...months]).toEqual([{ entries: 1, first_seq: 1, last_seq: 1 }])
+})
 
 test('whoever goes to a statement without being signed in is told so on a page, and a program in JSON', async () => {
   const input = { params: { month: '2025-03' } }
