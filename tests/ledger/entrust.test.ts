@@ -54,6 +54,16 @@ test('the hold of a job outlives the process that took it, and is settled once b
   expect(await store.balance(payer.accountId)).toMatchObject({ balanceNano: 93n, pendingNano: 0n })
 })
 
+test('holds of jobs, however many, keep the reaper from nobody', async () => {
+  const payer = await fixture.payer(100n)
+  for (const deadline of ['2100-01-01', '2000-01-01']) await entrustedHold(payer, { hasJob: true, deadline })
+  const request = holdOf(payer, 30n)
+  await ledger.hold(request)
+  await sql`update hold set deadline = '-infinity' where id = ${request.id}`
+  expect((await store.reap(3_600_000, 1)).map(({ id }) => id)).toEqual([request.id])
+  expect(await pendingOf(payer)).toBe(20n)
+})
+
 test.each([
   ['no job answers for it', { hasJob: false, deadline: '2100-01-01' }],
   ['its job was forgotten', { hasJob: true, deadline: '2000-01-01' }],
