@@ -48,7 +48,7 @@ test.each<[string, Parameters<typeof fixture.payer>[1]]>([
   },
 )
 
-test.each(['hold', 'hold with caps', 'settle'])(
+test.each(['hold', 'hold with caps', 'settle', 'holds to end'])(
   'a batch of %s that waits for the first of its accounts has locked none of the others',
   async what => {
     const cap = { amountNano: 10n ** 9n, period: 'total' } as const
@@ -58,12 +58,17 @@ test.each(['hold', 'hold with caps', 'settle'])(
     const owner = newId()
     await store.register(owner, 'test')
     const holds = [second, first].map(payer => holdOf(payer, 5n))
-    if (what === 'settle') await store.hold(owner, holds)
+    if (what === 'settle' || what === 'holds to end') await store.hold(owner, holds)
+    if (what === 'holds to end')
+      await database.sql`update hold set deadline = '-infinity' where owner = ${owner}`
     const blocker = await database.sql.reserve()
     await blocker`begin`
     await blocker`select from wallet where account_id = ${first.accountId} for no key update`
-    const waiting: Promise<unknown> =
-      what === 'settle' ? store.settle(holds.map(hold => costOf(hold, 3n))) : store.hold(owner, holds)
+    const begin = (): Promise<unknown> => {
+      if (what === 'holds to end') return store.reap(3_600_000, 1_000)
+      return what === 'settle' ? store.settle(holds.map(hold => costOf(hold, 3n))) : store.hold(owner, holds)
+    }
+    const waiting = begin()
     await untilWaiting('ledger_')
     await blocker`select from wallet where account_id = ${second.accountId} for no key update nowait`
     await blocker`commit`

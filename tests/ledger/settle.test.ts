@@ -168,6 +168,25 @@ describe('a process that died', () => {
     ])
   })
 
+  test('or left without settling them, too', async () => {
+    const payer = await fixture.payer(100n)
+    const left = await fixture.open()
+    await left.hold(holdOf(payer, 10n))
+    await left.close()
+    await fixture.reap()
+    expect(await store.balance(payer.accountId)).toMatchObject({ balanceNano: 100n, pendingNano: 0n })
+  })
+
+  test('is charged no less for a checkpoint that comes late', async () => {
+    const payer = await fixture.payer(100n)
+    const request = holdOf(payer, 10n)
+    await ledger.hold(request)
+    for (const costNano of [7n, 4n]) await store.progress(newId(), new Map([[request.id, costNano]]))
+    await sql`update hold set deadline = '-infinity' where id = ${request.id}`
+    await fixture.reap()
+    expect(await store.balance(payer.accountId)).toMatchObject({ balanceNano: 93n, pendingNano: 0n })
+  })
+
   test('and comes back pays the difference once, either way', async () => {
     const payer = await fixture.payer(100n)
     const zombie = await fixture.open()
