@@ -153,6 +153,19 @@ test('what docs/deployment.md has an owner do after a restore moves all ids past
   await sql`delete from refused_settlement where id = ${lost.id}`
 })
 
+test('one is tried again behind however many that are refused again', async () => {
+  await sql`insert into refused_settlement (id, account_id, key_id, cost_nano, cost_pico, reason)
+    select ledger_new_id(), 1000000, 1, 1, 1000, 'none' from generate_series(1, 501)`
+  const payer = await fixture.payer(100n)
+  const request = holdOf(payer, 40n)
+  await ledger.hold(request)
+  await fixture.store.keepRefused(costOf(request, 30n), 'for now')
+  await ledger.maintain()
+  expect(await wallet(payer)).toMatchObject({ balanceNano: 70n, pendingNano: 0n })
+  expect(await refused()).toHaveLength(501)
+  await sql`delete from refused_settlement`
+})
+
 test('a charge that was refused and posted by another way meanwhile is charged once', async () => {
   const payer = await fixture.payer(100n)
   const request = holdOf(payer, 40n)
