@@ -223,6 +223,11 @@ describe('requests, images and seconds', () => {
     ])
   })
 
+  test('of which there were none are no line of the receipt', () => {
+    const none = { images: { '1024x1024': 0 }, videoSeconds: 0, audioSeconds: 0, characters: 0 }
+    expect(costOf(NO_USAGE, rates, none).lines.map(({ bucket }) => bucket)).toEqual(['per_request'])
+  })
+
   test('images, films and sound that nobody priced cost nothing, and stand on the receipt', () => {
     const extras = { images: { odd: 1 }, videoSeconds: 1, audioSeconds: 1, characters: 1 }
     const { pico, lines } = costOf(NO_USAGE, readPrices({ input: '1' }), extras)
