@@ -95,13 +95,18 @@ function encodeCandidate(candidate: Candidate, context: ReplyContext): WireCandi
     candidate.parts.some(({ type }) => type === 'refusal'),
   )
   return present({
-    content: parts.length === 0 ? undefined : { parts, role: 'model' },
+    content: parts.length === 0 ? emptyContent(reason) : { parts, role: 'model' },
     finishReason: reason,
     index: candidate.index,
     finishMessage: candidate.finish.message,
     groundingMetadata: encodeGrounding(cited),
     logprobsResult: encodeLogprobs(candidate.logprobs),
   })
+}
+
+/** As Google says nothing: LangChain takes a candidate without content for a failure, which it is where a filter left none. */
+function emptyContent(reason: string): JsonObject | undefined {
+  return reason === 'SAFETY' || reason === 'PROHIBITED_CONTENT' ? undefined : { role: 'model' }
 }
 
 interface EncodedParts {

@@ -245,6 +245,18 @@ describe('ends', () => {
     expect(lastCandidate(encodeEvents(events).chunks)).toMatchObject({ finishReason })
   })
 
+  test.each([
+    ['length', { role: 'model' }],
+    ['end', { role: 'model' }],
+    ['content-filter', undefined],
+  ] as const)(
+    'a whole answer of nothing that ended by %s has content %j, as Google has it',
+    (reason, content) => {
+      const whole = codec.encodeResponse(collect([START, finish(reason)]), replyContext())
+      expect(lastCandidate([whole])['content']).toEqual(content)
+    },
+  )
+
   test('a blocked prompt is promptFeedback', () => {
     const { chunks } = encodeEvents([START, finish('prompt-blocked', { message: 'BLOCKLIST: no' })])
     expect(chunks[0]).toMatchObject({ promptFeedback: { blockReason: 'BLOCKLIST' } })

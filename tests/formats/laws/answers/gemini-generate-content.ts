@@ -12,21 +12,23 @@ export const GEMINI = strict(
       strict(
         { index: count },
         {
-          content: strict({
-            role: word('model'),
-            parts: Type.Array(
-              Type.Union([
-                strict({ text }, { thought: Type.Literal(true), ...signed }),
-                strict({ functionCall: strict({ id: text, name: text, args: object }) }, signed),
-                strict(
-                  { inlineData: strict({ mimeType: text, data: text }) },
-                  { ...signed, audioTranscription: strict({ text }) },
-                ),
-                strict({ fileData: strict({ fileUri: text }, { mimeType: text }) }, signed),
-              ]),
-              { minItems: 1 },
-            ),
-          }),
+          content: strict(
+            { role: word('model') },
+            {
+              parts: Type.Array(
+                Type.Union([
+                  strict({ text }, { thought: Type.Literal(true), ...signed }),
+                  strict({ functionCall: strict({ id: text, name: text, args: object }) }, signed),
+                  strict(
+                    { inlineData: strict({ mimeType: text, data: text }) },
+                    { ...signed, audioTranscription: strict({ text }) },
+                  ),
+                  strict({ fileData: strict({ fileUri: text }, { mimeType: text }) }, signed),
+                ]),
+                { minItems: 1 },
+              ),
+            },
+          ),
           finishReason: word(
             'STOP',
             'MAX_TOKENS',
