@@ -1,3 +1,4 @@
+import { changedSchema } from '@/formats/schemas/changed-schema.ts'
 import { asArray, asObject, asStrings, isJsonObject, type JsonObject, type JsonValue } from '@/json/json.ts'
 
 /** Objects within objects, and letters, of which OpenAI's older models take no more. */
@@ -16,7 +17,7 @@ const KEYWORDS: ReadonlySet<string> = new Set([
  */
 export function strictSchema(schema: JsonObject): JsonObject | undefined {
   if (JSON.stringify(schema).length > MAX_LENGTH || !isTaken(schema, 0)) return undefined
-  return asObject(closed(schema))
+  return changedSchema(schema, closed)
 }
 
 function isTaken(schema: JsonValue | undefined, nested: number): boolean {
@@ -51,12 +52,6 @@ function requiresAll({ properties, required, additionalProperties = false }: Jso
   )
 }
 
-function closed(value: JsonValue | undefined): JsonValue | undefined {
-  if (Array.isArray(value)) return value.map(member => closed(member) ?? null)
-  if (!isJsonObject(value)) return value
-  const inner = Object.fromEntries(Object.entries(value).map(([key, member]) => [key, closed(member)]))
-  const { type, properties } = value
-  // Properties may be called so themselves, and are objects then.
-  const isObject = isJsonObject(properties) && (typeof type === 'string' || Array.isArray(type))
-  return isObject ? { ...inner, additionalProperties: false } : inner
+function closed(schema: JsonObject): JsonObject {
+  return schema['properties'] === undefined ? schema : { ...schema, additionalProperties: false }
 }
