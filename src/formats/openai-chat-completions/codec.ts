@@ -77,8 +77,10 @@ export const openaiChatCompletions: Codec = {
     vendorTraits(vendor).isOpenai && modelTraits(model).takesCustomTools,
   toolNames: { pattern: /^[a-zA-Z0-9_-]{1,64}$/, maxLength: 64 },
   takesUrl: ({ kind }, _url, target) => {
-    const { isOpenrouter, isMistral } = vendorTraits(target.vendor)
+    const { isOpenrouter, isMistral, isMoonshot } = vendorTraits(target.vendor)
     if (kind === 'audio') return isMistral
+    // https://platform.kimi.ai/docs/guide/use-kimi-vision-model: as data, or a file that it keeps.
+    if (isMoonshot) return false
     return kind !== 'document' || isOpenrouter || isMistral
   },
   tokenCount: undefined,

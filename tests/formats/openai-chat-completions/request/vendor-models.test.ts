@@ -2,6 +2,7 @@ import { describe, expect, test } from 'bun:test'
 import { requestOf, targetOf } from '#tests/formats/openai-chat-completions/fixtures.ts'
 import { functionTool } from '#tests/formats/parts.ts'
 import { openaiChatCompletions } from '@/formats/openai-chat-completions/codec.ts'
+import { mediaPart } from '@/generation/part.ts'
 import type { GenerationRequest, OutputFormat } from '@/generation/request.ts'
 import { asArray, asObject, type JsonObject } from '@/json/json.ts'
 
@@ -220,4 +221,11 @@ describe('parameters of a function', () => {
     const named = asObject(asObject(written(vendor, model, parameters))?.['properties'])
     expect(asObject(named?.['a'])?.['items']).toEqual(items)
   })
+})
+
+test('an image by its address is not for Moonshot, which takes data alone', () => {
+  const url = 'https://e.com/a.png'
+  const image = mediaPart({ kind: 'image', mediaType: undefined, source: { type: 'url', url } })
+  const takes = (vendor: string) => openaiChatCompletions.takesUrl(image, url, targetOf('kimi-k3', vendor))
+  expect([takes('api.moonshot.ai'), takes('upstream.example')]).toEqual([false, true])
 })
