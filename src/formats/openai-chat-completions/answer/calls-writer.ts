@@ -126,13 +126,9 @@ export class CallsWriter {
     if (this.#held === call) {
       this.#held = undefined
       this.#begin(call, signature, emit)
-    } else if (signature !== undefined && this.#isWritten(call)) {
-      const entry = {
-        index: call.index,
-        function: { arguments: '' },
-        ...replySignatureField(signature),
-      }
-      this.#delta({ tool_calls: [entry] }, emit)
+    } else if (signature !== undefined && !this.isLegacy) {
+      const body = isCustom(call.start.kind) ? { custom: { input: '' } } : { function: { arguments: '' } }
+      this.#delta({ tool_calls: [{ index: call.index, ...body, ...replySignatureField(signature) }] }, emit)
     }
     if (call.held !== '') this.#emitPiece(call, call.held, emit)
     call.held = ''

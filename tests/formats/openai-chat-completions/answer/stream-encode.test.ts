@@ -366,6 +366,18 @@ describe('tool calls', () => {
     })
   })
 
+  test('carry a signature that comes later only as what they are: no function for one of text, nothing for functions', () => {
+    const pieces = [input(0, 'a'), input(0, 'b'), callEnd(0, SIGNATURE), finish('tool-calls')]
+    const custom = deltasOf(encodeEvents([START, callStart(0, 'patch', 'custom'), ...pieces]))
+    expect(asObject(asArray(custom.at(-2)?.['tool_calls'])[0])).toEqual({
+      index: 0,
+      custom: { input: '' },
+      extra_content: expect.anything(),
+    })
+    const legacy = encodeEvents([START, callStart(0), ...pieces], { functions: [{ name: 'f' }] })
+    expect(legacy).not.toContain('tool_calls')
+  })
+
   test('are one function_call for a caller who speaks of functions', () => {
     const wire: JsonObject = { functions: [{ name: 'f' }] }
     const stream = encodeEvents(
