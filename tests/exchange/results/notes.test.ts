@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
-import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { endedRecord } from '#tests/support/ended-record.ts'
@@ -65,6 +65,20 @@ test('what a killed process had not stored, charged or not yet, is stored by the
   await next.close()
   await first.close()
   expect(readdirSync(left)).toEqual([])
+})
+
+test('what is stored, or cannot be, stands in no file any more', async () => {
+  const directory = join(root, 'stored')
+  const writer = openWriter(directory)
+  const [stored = '', refused = ''] = newIds(2)
+  writer.take(endedRecord(stored), 1)()
+  // More than the column has numbers for.
+  writer.take(endedRecord(refused), 2 ** 70)()
+  await writer.flush()
+  expect(await storedOf([stored, refused])).toEqual([stored])
+  const files = readdirSync(directory).filter(name => name.endsWith('.exchanges'))
+  expect(files.map(name => statSync(join(directory, name)).size)).toEqual([0, 0])
+  await writer.close()
 })
 
 test('of two results that were left of one exchange the later is stored', async () => {

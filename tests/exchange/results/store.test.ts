@@ -205,6 +205,16 @@ describe('while the database is away', () => {
     expect((await metrics.unrecordedExchanges.get()).values[0]?.value).toBe(0)
   })
 
+  test('of more than 20,000 rows that wait the oldest are given up, and counted', async () => {
+    const { metrics, writer } = setUp(Number.POSITIVE_INFINITY)
+    const givenUp = async () => (await metrics.unrecordedExchanges.get()).values[0]?.value
+    for (let rows = 0; rows < 20_000; rows += 1) store(writer, { ...FULL, id: Bun.randomUUIDv7() })
+    expect(await givenUp()).toBe(0)
+    store(writer, { ...FULL, id: Bun.randomUUIDv7() })
+    expect(await givenUp()).toBe(500)
+    await writer.close()
+  })
+
   test('a process that stops tries once more, and counts what it gives up', async () => {
     const { metrics, writer } = setUp(Number.POSITIVE_INFINITY)
     const ids = [Bun.randomUUIDv7(), Bun.randomUUIDv7()]
