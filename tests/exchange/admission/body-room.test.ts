@@ -2,6 +2,7 @@ import { describe, expect, test } from 'bun:test'
 import { brotliCompressSync, deflateSync } from 'node:zlib'
 import { bodyTerms } from '#tests/support/body-terms.ts'
 import { readBody } from '@/exchange/admission/body.ts'
+import { GrowingRoom } from '@/exchange/admission/body-arrival.ts'
 
 const MEGABYTE = 1024 * 1024
 /** Three megabytes of what hardly packs. */
@@ -112,4 +113,23 @@ test('a small body asks for no room', async () => {
   const { send } = underTest(0)
   const { json } = await send('{"a":1}', { 'content-length': '7' })
   expect(json).toEqual({ a: 1 })
+})
+
+test('what a body takes as it is decoded only grows, and is given back as a whole', () => {
+  const asked: unknown[][] = []
+  const bodyRoom = {
+    take: (...asks: number[]) => {
+      asked.push(['take', ...asks])
+      return true
+    },
+    giveBack: (...asks: number[]) => void asked.push(['give back', ...asks]),
+  }
+  const room = new GrowingRoom({ account: 7, bodyRoom })
+  for (const bytes of [1_000_000, 200_000, 1_500_000]) room.growTo(bytes)
+  room.giveBack()
+  expect(asked).toEqual([
+    ['take', 1_000_000, 7, 0],
+    ['take', 500_000, 7, 1_000_000],
+    ['give back', 1_500_000, 7],
+  ])
 })
