@@ -1,4 +1,4 @@
-import { and, asc, desc, eq, gt, isNull, lt, or, type SQL, sql } from 'drizzle-orm'
+import { and, asc, desc, eq, gt, isNull, lt, lte, or, type SQL, sql } from 'drizzle-orm'
 import type { PgUpdateSetSource } from 'drizzle-orm/pg-core'
 import type { Rows, Transaction } from '@/db/connect.ts'
 import { patternOf } from '@/db/like.ts'
@@ -32,6 +32,8 @@ export interface NewKey {
 interface KeySearch extends ListPart {
   accountId: number
   status?: KeyStatus | undefined
+  /** Only those that have expired by then. */
+  expiredBy?: Date | undefined
   search?: string | undefined
 }
 
@@ -94,7 +96,7 @@ export function keyStore(database: { orm: Rows }) {
       return rows.map(toApiKey)
     },
     /** `search` is a part of the name, or how the key begins. */
-    async searchKeys({ accountId, before, limit, status, search }: KeySearch): Promise<ApiKey[]> {
+    async searchKeys({ accountId, before, limit, status, expiredBy, search }: KeySearch): Promise<ApiKey[]> {
       const rows = await orm
         .select()
         .from(apiKey)
@@ -104,6 +106,7 @@ export function keyStore(database: { orm: Rows }) {
             eq(apiKey.hidden, false),
             before === undefined ? undefined : lt(apiKey.id, before),
             status === undefined ? undefined : eq(apiKey.status, status),
+            expiredBy === undefined ? undefined : lte(apiKey.expiresAt, expiredBy),
             search === undefined ? undefined : isCalled(search),
           ),
         )

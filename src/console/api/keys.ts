@@ -59,13 +59,14 @@ export function keysApi(console: Console, listener: Listener) {
 export async function keyPage(
   console: Console,
   accountId: number,
-  query: { cursor?: string; limit?: number; search?: string; status?: 'active' | 'revoked' },
+  query: { cursor?: string; limit?: number; search?: string; status?: 'active' | 'expired' | 'revoked' },
 ): Promise<Page<Key>> {
   const part = {
     accountId,
     before: cursorId(query),
     search: query.search?.trim() || undefined,
-    status: query.status,
+    status: query.status === 'expired' ? ('active' as const) : query.status,
+    expiredBy: query.status === 'expired' ? new Date(console.clock.now()) : undefined,
   }
   const read = (limit: number) => keyStore(console.database).searchKeys({ ...part, limit })
   const { rows, next } = await readPage(query, read, cursorOf)

@@ -127,6 +127,20 @@ describe('a key', () => {
     expect(foreign.items).toEqual([])
   })
 
+  test('is found by whether it has expired', async () => {
+    const eve = await site.signUp('eve@example.com')
+    const made = async (name: string) => {
+      const { key } = await site.call(eve, 'POST /api/keys', { body: { name, expires_at: '2036-01-01' } })
+      return key.id
+    }
+    const ids = [await made('expired'), await made('revoked'), await made('working')]
+    await site.call(eve, 'POST /api/keys/:id/revoke', { params: { id: ids[1] ?? 0 } })
+    const { sql } = gateway.database
+    await sql`update api_key set expires_at = now() - interval '1 s' where id in (${ids[0] ?? 0}, ${ids[1] ?? 0})`
+    const { items } = await site.call(eve, 'GET /api/keys', { query: { status: 'expired' } })
+    expect(items.map(({ name, status }) => [name, status])).toEqual([['expired', 'expired']])
+  })
+
   test('that is revoked stops, and says when it was', async () => {
     const { key, secret } = await site.call(ada, 'POST /api/keys', { body: { name: 'gone' } })
     const revoked = await site.call(ada, 'POST /api/keys/:id/revoke', { params: { id: key.id } })

@@ -660,6 +660,16 @@ describe.skipIf(!HAS_BROWSER)('in the middle of something', () => {
     await page.unroute('**/api/session')
   })
 
+  guarantee('once its only keys have expired, an account is shown again how one is made', async () => {
+    const step = page.getByRole('listitem').filter({ hasText: 'Create a key' })
+    await page.goto('/')
+    await page.locator('.figure').first().waitFor()
+    await stage.database.sql`update api_key set expires_at = now() - interval '1 s'`
+    await page.reload()
+    await step.waitFor()
+    expect(await step.getByText('Done:').count()).toBe(0)
+  })
+
   test('goes wrong nowhere', () => expect(owner.faults).toEqual([]))
 })
 

@@ -63,11 +63,14 @@ const newKey = closed({
 })
 export type NewKey = Static<typeof newKey>
 
-/** Which keys are listed: `active` are all that are not revoked; `search` is a part of the name, or how the key begins. */
+/**
+ * Which keys are listed: `active` are all that are not revoked, and `expired` those of them that have; `search` is a part of
+ * the name, or how the key begins.
+ */
 export const keyFilters = closed({
   ...paging,
   search: Type.Optional(Type.String({ maxLength: 200 })),
-  status: Type.Optional(oneOf(['active', 'revoked'])),
+  status: Type.Optional(oneOf(['active', 'expired', 'revoked'])),
 })
 
 /** A holder's keys. */

@@ -144,10 +144,13 @@ async function lookAtAccount(signal: AbortSignal) {
 
 async function lookAtOwn(signal: AbortSignal) {
   const [keys, requests] = await Promise.all([
-    call('GET /api/keys', { query: { limit: 1, status: 'active' } }, signal),
+    call('GET /api/keys', { query: { status: 'active' } }, signal),
     call('GET /api/requests', { query: { limit: 1, status: '2xx' } }, signal),
   ])
-  return { hasKey: keys.items.length > 0, hasRequest: requests.items.length > 0 }
+  return {
+    hasKey: keys.items.some(({ status }) => status !== 'expired'),
+    hasRequest: requests.items.length > 0,
+  }
 }
 
 function gatewaySteps({ hasChannel, hasModel }: { hasChannel: boolean; hasModel: boolean }): Step[] {

@@ -32,8 +32,9 @@ export function keyQuery({ search, status }: KeyFilter) {
   return { search: search.trim(), status: STATUS_CHOICES.find(({ value }) => value === status)?.value }
 }
 
-const STATUS_CHOICES: readonly Option<'active' | 'revoked'>[] = [
+const STATUS_CHOICES: readonly Option<'active' | 'expired' | 'revoked'>[] = [
   { value: 'active', label: 'Not revoked' },
+  { value: 'expired', label: 'Expired' },
   { value: 'revoked', label: 'Revoked' },
 ]
 
