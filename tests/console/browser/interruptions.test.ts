@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { Secret, TOTP } from 'otpauth'
 import type { Page, Route } from 'playwright-core'
 import { BROWSER_TIMEOUT_MS, HAS_BROWSER, type Visitor } from '#tests/support/browser.ts'
 import { until } from '#tests/support/upstreams/upstream.ts'
@@ -198,6 +199,35 @@ describe.skipIf(!HAS_BROWSER)('in the middle of something', () => {
     await page.unroute('**/api/keys')
     await dialog.getByRole('button', { name: 'Cancel' }).click()
     await page.getByRole('button', { name: 'Revoke made and lost' }).waitFor()
+  })
+
+  guarantee('a second factor whose answer was lost is seen to be on, and can be turned off', async () => {
+    const dialog = page.getByRole('dialog')
+    const code = dialog.getByRole('textbox', { name: 'Code' })
+    const on = page.getByRole('button', { name: 'Turn on', exact: true })
+    await page.goto('/settings')
+    await on.click()
+    await dialog.getByLabel('Your password').fill(OWNER.password)
+    await dialog.getByRole('button', { name: 'Continue' }).click()
+    await code.waitFor()
+    const secret = Secret.fromBase32((await dialog.locator('.code code').textContent()) ?? '')
+    const codeIn = (seconds: number) =>
+      new TOTP({ secret }).generate({ timestamp: Date.now() + seconds * 1000 })
+    await code.fill(codeIn(0))
+    await page.route('**/totp/confirm', async request => {
+      await request.fetch()
+      await request.abort()
+    })
+    await dialog.getByRole('button', { name: 'Turn on' }).click()
+    await dialog.getByText('look whether it was done').waitFor()
+    await page.unroute('**/totp/confirm')
+    await dialog.getByRole('button', { name: 'Cancel' }).click()
+    await page.getByRole('button', { name: 'Turn off' }).click()
+    await dialog.getByLabel('Your password').fill(OWNER.password)
+    // The code of the next half minute: the one before counts once.
+    await code.fill(codeIn(30))
+    await dialog.getByRole('button', { name: 'Turn off' }).click()
+    await on.waitFor()
   })
 
   guarantee(

@@ -13,8 +13,16 @@ import { CodeField, OwnPassword } from '../gate/fields.tsx'
 /** Whether a code is asked for beside the password; turning it on and off. */
 export function SecondFactor() {
   const { totp } = useUser()
+  const { become } = useSession()
   const [dialog, setDialog] = useState<'begin' | 'remove'>()
-  const close = () => setDialog(undefined)
+  // The answer that it is on, or off, may have been lost: the dialog is closed by whoever looks whether it was done.
+  const close = () => {
+    setDialog(undefined)
+    call('GET /api/deployment', {}).then(
+      ({ user }) => become(user),
+      () => undefined,
+    )
+  }
   return (
     <section class="card" aria-labelledby="factor-title">
       <div class="card-head">
