@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import type { Page } from 'playwright-core'
 import { BROWSER_TIMEOUT_MS, HAS_BROWSER, type Visitor } from '#tests/support/browser.ts'
+import { until } from '#tests/support/upstreams/upstream.ts'
 import {
   blankLists,
   brokenWords,
@@ -192,6 +193,33 @@ describe.skipIf(!HAS_BROWSER)('every page of the console', () => {
       expect(swatches.length).toBeGreaterThan(1)
       expect(new Set(swatches).size).toBe(swatches.length)
       await page.emulateMedia({ forcedColors: 'none' })
+    },
+    BROWSER_TIMEOUT_MS,
+  )
+
+  test(
+    'makes the part of a chart that is not whole paler in colours that the system forces, and paints it anew with them',
+    async () => {
+      const page = await owner.context.newPage()
+      // What makes paler is half the ground.
+      await page.addInitScript(`
+        window.grounds = []
+        const { fillRect } = CanvasRenderingContext2D.prototype
+        CanvasRenderingContext2D.prototype.fillRect = function (...given) {
+          if (this.globalAlpha === 0.5) window.grounds.push(this.fillStyle)
+          fillRect.apply(this, given)
+        }`)
+      await page.emulateMedia({ colorScheme: 'dark', forcedColors: 'none' })
+      await goTo(page, { name: 'overview', path: '/', heading: 'Overview' })
+      const isPainted = async () => (await page.evaluate<number>('window.grounds.length')) > 0
+      await until(isPainted)
+      const before = await page.evaluate<string[]>('window.grounds.splice(0)')
+      await page.emulateMedia({ colorScheme: 'dark', forcedColors: 'active' })
+      await until(isPainted)
+      const after = await page.evaluate<string[]>('window.grounds')
+      expect(before).toContain('#181c1d')
+      expect(new Set(after)).toEqual(new Set(['#000000']))
+      await page.close()
     },
     BROWSER_TIMEOUT_MS,
   )

@@ -101,7 +101,7 @@ function paint(
 ): uPlot {
   const ink = resolveColour(element, '--ink-faint')
   const line = resolveColour(element, '--line')
-  const surface = resolveColour(element, '--surface')
+  const surface = resolveColour(element, '--surface', { property: 'backgroundColor' })
   const axis = { stroke: ink, font: FONT, gap: GAP, ticks: { show: false } }
   const halfBucket = ((times[1] ?? 3600) - (times[0] ?? 0)) / 2
   const bars = uPlot.paths.bars?.({ size: [0.72, 48], radius: [0.15, 0] })
@@ -138,7 +138,7 @@ function paint(
     series: [
       {},
       ...painted.map((_, index) => ({
-        fill: resolveColour(element, colourOf(painted.length - 1 - index), 'swatch'),
+        fill: resolveColour(element, colourOf(painted.length - 1 - index), { className: 'swatch' }),
         width: 0,
         points: { show: false },
         ...(bars === undefined ? {} : { paths: bars }),
@@ -200,15 +200,22 @@ function tipPosition(left: number, width: number): { left?: string; right?: stri
     : { left: `${left + 16}px`, top: '8px' }
 }
 
-/** A canvas knows no custom properties: the browser works the colour out on an element, of a class if that has a say. */
-function resolveColour(element: HTMLElement, name: string, className = ''): string {
+/**
+ * A canvas knows no custom properties: the browser works the colour out on an element, of a class if that has a say. Where
+ * the system forces its own, those of a ground and of what stands on it are opposites.
+ */
+function resolveColour(
+  element: HTMLElement,
+  name: string,
+  { className = '', property = 'color' }: { className?: string; property?: 'color' | 'backgroundColor' } = {},
+): string {
   const probe = document.createElement('span')
   probe.className = className
-  probe.style.color = `var(${name})`
+  probe.style[property] = `var(${name})`
   element.append(probe)
-  const { color } = getComputedStyle(probe)
+  const { [property]: colour } = getComputedStyle(probe)
   probe.remove()
-  return color
+  return colour
 }
 
 /** Counts the changes of theme, by the reader or by the system. */
@@ -216,11 +223,13 @@ function useThemeCount(): number {
   const [count, setCount] = useState(0)
   useEffect(() => {
     const again = () => setCount(last => last + 1)
-    const system = matchMedia('(prefers-color-scheme: dark)')
-    system.addEventListener('change', again)
+    const systems = ['(prefers-color-scheme: dark)', '(forced-colors: active)'].map(query =>
+      matchMedia(query),
+    )
+    for (const system of systems) system.addEventListener('change', again)
     window.addEventListener(THEME_EVENT, again)
     return () => {
-      system.removeEventListener('change', again)
+      for (const system of systems) system.removeEventListener('change', again)
       window.removeEventListener(THEME_EVENT, again)
     }
   }, [])
