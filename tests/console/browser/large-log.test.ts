@@ -50,6 +50,28 @@ describe.skipIf(!HAS_BROWSER)(`with ${REQUESTS} requests in the log`, () => {
     BROWSER_TIMEOUT_MS,
   )
 
+  test(
+    'an answer of 100,000 events costs a page of the playground seconds, not a minute',
+    async () => {
+      const page = await owner.context.newPage()
+      const body = 'data: {"choices":[{"delta":{"content":"a "}}]}\n\n'.repeat(100_000)
+      await page.route('**/api/playground', route =>
+        route.fulfill({ body, contentType: 'text/event-stream; charset=utf-8' }),
+      )
+      await page.goto('/playground')
+      const devtools = await owner.context.newCDPSession(page)
+      // Its own time on the CPU, whatever else the machine does.
+      await devtools.send('Performance.enable', { timeDomain: 'threadTicks' })
+      await page.getByRole('button', { name: 'Send' }).click()
+      await page.getByText('100,000 events in').waitFor()
+      const { metrics } = await devtools.send('Performance.getMetrics')
+      const busy = metrics.find(({ name }) => name === 'TaskDuration')?.value
+      expect(busy).toBeLessThan(5)
+      await page.close()
+    },
+    BROWSER_TIMEOUT_MS,
+  )
+
   test.each(['/requests', '/admin/log'])(
     '%s draws nothing anew while nobody touches it',
     async path => {

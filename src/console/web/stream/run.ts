@@ -9,7 +9,7 @@ export interface Run {
   state: 'idle' | 'asking' | 'streaming' | 'done' | 'stopped'
   thinking: string
   text: string
-  events: RawEvent[]
+  events: readonly RawEvent[]
   requestId: string | undefined
   firstMs: number | undefined
   totalMs: number | undefined
@@ -49,6 +49,8 @@ export function useRun() {
     abort.current = controller
     const began = performance.now()
     let current: Run = { ...IDLE, state: 'asking' }
+    // One list for the whole answer: of a long one, a copy with each event would keep the page busy for a minute.
+    const events: RawEvent[] = []
     let frame = 0
     const paint = () => {
       frame = 0
@@ -60,10 +62,11 @@ export function useRun() {
     }
     const onEvent = (event: RawEvent) => {
       const said = saidBy(surface, event.data)
+      events.push(event)
       become({
         state: 'streaming',
         firstMs: current.firstMs ?? performance.now() - began,
-        events: [...current.events, event],
+        events,
         text: current.text + (said.text ?? ''),
         thinking: current.thinking + (said.thinking ?? ''),
         ...(said.error === undefined ? {} : { failure: inStream(said.error) }),
