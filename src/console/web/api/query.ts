@@ -20,11 +20,13 @@ interface Answered<Data> {
 
 /**
  * Asks when the page appears and whenever `key` changes; an answer to an older question is thrown away. Without a key
- * nothing is asked: what was typed is no question yet.
+ * nothing is asked: what was typed is no question yet. The same is asked anew when `changes` does, which counts what was
+ * done here that may change the answer.
  */
 export function useQuery<Data>(
   key: string | undefined,
   ask: (signal: AbortSignal) => Promise<Data>,
+  changes = 0,
 ): Query<Data> {
   const [state, setState] = useState<Answered<Data>>({ key })
   const [round, setRound] = useState(0)
@@ -50,7 +52,7 @@ export function useQuery<Data>(
         setBusy(false)
       })
     return () => abort.abort()
-  }, [key, round])
+  }, [key, round, changes])
   const reload = useCallback(() => setRound(last => last + 1), [])
   return { data: state.data, failure: state.failure, busy, reload }
 }
@@ -114,10 +116,13 @@ export function useCursorList<Item>(
   key: string | undefined,
   idOf: (item: Item) => string | number,
   ask: (cursor: string | undefined, signal: AbortSignal) => Promise<Page<Item>>,
+  changes = 0,
 ): CursorList<Item> {
   const pages = usePagesRead(key)
-  const first = useQuery(key, signal =>
-    readPages(cursor => ask(cursor, signal), { count: pages.count, most: MOST_LIVE }, idOf),
+  const first = useQuery(
+    key,
+    signal => readPages(cursor => ask(cursor, signal), { count: pages.count, most: MOST_LIVE }, idOf),
+    changes,
   )
   const [, draw] = useState<Page<Item>>()
   const [failure, setFailure] = useState<ApiFailure>()

@@ -64,7 +64,8 @@ export function BillingPage() {
         {deployment.mail ? <LowCredit /> : null}
       </div>
       <EntryList
-        about={`${changes}`}
+        about=""
+        changes={changes}
         ask={(query, signal) => call('GET /api/billing/entries', { query }, signal)}
         empty={
           <Empty title="No entries yet">Credit that you get and requests that you pay appear here.</Empty>

@@ -26,8 +26,10 @@ const PRESETS = { entries: 'all', since: '', first: '', last: '', receipt: '' }
 const idOf = (entry: Entry) => `${entry.id} ${entry.kind}`
 
 interface EntryListProps {
-  /** What is asked: asked anew when it changes. */
+  /** Whose they are. */
   about: string
+  /** How much was done here that may have posted some. */
+  changes: number
   ask(query: EntryQuery, signal: AbortSignal): Promise<Page<Entry>>
   /** For those who see everybody's receipts, and may refund there. */
   onRefunded?: () => void
@@ -36,14 +38,17 @@ interface EntryListProps {
 }
 
 /** What moved in an account, by kind and time, each with the receipt of its request over it. */
-export function EntryList({ about, ask, onRefunded, empty }: EntryListProps) {
+export function EntryList({ about, changes, ask, onRefunded, empty }: EntryListProps) {
   const { state, change, addressWith } = useAddressState(PRESETS)
   const { receipt, entries, ...time } = state
   const show = SHOW.find(({ value }) => value === entries)?.value ?? 'all'
   const filter = useSettled({ show, ...time })
   const key = timeOf(filter, 0) && `${about} ${JSON.stringify(filter)}`
-  const list = useCursorList(key, idOf, (cursor, signal) =>
-    ask({ show: filter.show, ...timeOf(filter, Date.now()), cursor }, signal),
+  const list = useCursorList(
+    key,
+    idOf,
+    (cursor, signal) => ask({ show: filter.show, ...timeOf(filter, Date.now()), cursor }, signal),
+    changes,
   )
   return (
     <section class="stack" aria-labelledby="entries-title">

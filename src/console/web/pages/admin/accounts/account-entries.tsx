@@ -16,7 +16,8 @@ export function AccountEntries({
 }) {
   return (
     <EntryList
-      about={`${id} ${changes}`}
+      about={`${id}`}
+      changes={changes}
       ask={(query, signal) => call('GET /api/admin/accounts/:id/entries', { params: { id }, query }, signal)}
       onRefunded={onRefunded}
       empty={<Empty title="No entries">Nothing was put in or taken out yet.</Empty>}
@@ -26,8 +27,10 @@ export function AccountEntries({
 
 /** The months of an account, as its holder has them. */
 export function AccountStatements({ id, changes }: { id: number; changes: number }) {
-  const statements = useQuery(`statements ${id} ${changes}`, signal =>
-    call('GET /api/admin/accounts/:id/statements', { params: { id } }, signal),
+  const statements = useQuery(
+    `statements ${id}`,
+    signal => call('GET /api/admin/accounts/:id/statements', { params: { id } }, signal),
+    changes,
   )
   return (
     <StatementList

@@ -30,8 +30,12 @@ export function AccountKeys({ id, changes, mayAdminister }: AccountKeysProps) {
   const { state: address, change } = useAddressState(PRESETS)
   const asked = { search: address.keys, status: address.key_status }
   const filter = useSettled(keyQuery(asked))
-  const keys = useCursorList(`keys ${id} ${changes} ${JSON.stringify(filter)}`, keyId, (cursor, signal) =>
-    call('GET /api/admin/accounts/:id/keys', { params: { id }, query: { ...filter, cursor } }, signal),
+  const keys = useCursorList(
+    `keys ${id} ${JSON.stringify(filter)}`,
+    keyId,
+    (cursor, signal) =>
+      call('GET /api/admin/accounts/:id/keys', { params: { id }, query: { ...filter, cursor } }, signal),
+    changes,
   )
   const [limiting, limit] = useOpenedRow(keys)
   return (

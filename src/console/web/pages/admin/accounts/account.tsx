@@ -22,8 +22,10 @@ export function AccountPage() {
   const id = Number(useRoute().params['id'])
   const mayAdminister = useMayAdminister()
   const [changes, setChanges] = useState(0)
-  const account = useQuery(`account ${id} ${changes}`, signal =>
-    call('GET /api/admin/accounts/:id', { params: { id } }, signal),
+  const account = useQuery(
+    `account ${id}`,
+    signal => call('GET /api/admin/accounts/:id', { params: { id } }, signal),
+    changes,
   )
   const [act, open] = useOpened<Act>(account.busy)
   const toast = useToast()
