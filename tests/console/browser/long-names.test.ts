@@ -161,6 +161,34 @@ describe.skipIf(!HAS_BROWSER)('names of models, keys and users', () => {
   )
 
   test(
+    'beside exact amounts hide nothing of the statements, however wide the screen',
+    async () => {
+      const { page } = owner
+      const month = {
+        month: '2026-09',
+        opening: '1234.123456789',
+        credits: '5000.00',
+        debits: '-2345.123456789',
+        closing: '3888.123456789',
+        entries: 3,
+      }
+      await page.route('**/api/billing/statements', route => route.fulfill({ json: { items: [month] } }))
+      const wrong: string[] = []
+      for (const width of [375, 760, 800, 1024, 1100, 1280]) {
+        await page.setViewportSize({ width, height: 800 })
+        await page.goto('/billing')
+        const statements = page.getByRole('table', { name: 'Statements' })
+        // In a column of its own, or with its month.
+        await statements.getByText('$1,234.123456789').and(page.locator(':visible')).waitFor()
+        if ((await hiddenColumns(page)).includes('Statements')) wrong.push(`columns at ${width}`)
+      }
+      expect(wrong).toEqual([])
+      await page.unroute('**/api/billing/statements')
+    },
+    BROWSER_TIMEOUT_MS,
+  )
+
+  test(
     'break in the audit log only where an address has a dot or its @',
     async () => {
       const { page } = owner

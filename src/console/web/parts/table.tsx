@@ -14,7 +14,16 @@ export interface Column<Row> {
   /** `rows`: all that are shown. */
   cell(row: Row, rows: readonly Row[]): ComponentChildren
   /** `wide`: only where there is room; elsewhere its first cell says it, as `narrow`. */
-  kind?: 'primary-cell' | 'wide' | 'number' | 'nowrap' | 'nowrap wide' | 'fit' | 'bare' | 'fit bare'
+  kind?:
+    | 'primary-cell'
+    | 'wide'
+    | 'number'
+    | 'number wide'
+    | 'nowrap'
+    | 'nowrap wide'
+    | 'fit'
+    | 'bare'
+    | 'fit bare'
 }
 
 /** The column of what may be done to a row; null where nothing may. */

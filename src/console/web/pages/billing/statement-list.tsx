@@ -2,6 +2,7 @@ import type { ConsoleOutput } from '../../../api/contract/api.ts'
 import type { Statement } from '../../../api/contract/billing.ts'
 import type { Query } from '../../api/query.ts'
 import { monthName } from '../../format/time.ts'
+import { Money } from '../../parts/money.tsx'
 import { Empty } from '../../parts/notice.tsx'
 import { Answer } from '../../parts/page.tsx'
 import { actionColumn, type Column, moneyColumn, Table } from '../../parts/table.tsx'
@@ -35,8 +36,19 @@ export function StatementList({
 
 function columnsOf({ pageOf, fileOf }: StatementAddresses): Column<Statement>[] {
   return [
-    { label: 'Month', kind: 'primary-cell', cell: row => monthName(row.month) },
-    moneyColumn('Opening', row => row.opening),
+    {
+      label: 'Month',
+      kind: 'primary-cell',
+      cell: row => (
+        <>
+          {monthName(row.month)}
+          <small class="narrow soft">
+            from <Money amount={row.opening} />
+          </small>
+        </>
+      ),
+    },
+    { ...moneyColumn<Statement>('Opening', row => row.opening), kind: 'number wide' },
     moneyColumn('In', row => row.credits),
     moneyColumn('Out', row => row.debits),
     moneyColumn('Closing', row => row.closing),
