@@ -209,6 +209,15 @@ describe.skipIf(!HAS_BROWSER)('names of models, keys and users', () => {
       })()`)
       expect(lines.length).toBeGreaterThan(1)
       expect(lines.every(count => count === 1)).toBe(true)
+      // Nor is what unfolds the change parted from its arrow.
+      for (const width of [760, 1024, 1280]) {
+        await page.setViewportSize({ width, height: 800 })
+        const heights = await page.evaluate<number[]>(
+          "[...document.querySelectorAll('td summary')].map(one => one.offsetHeight)",
+        )
+        expect(heights).toEqual([24])
+        expect(await hiddenColumns(page)).toEqual([])
+      }
       await page.setViewportSize({ width: 390, height: 800 })
       const lefts = await page.evaluate<number[]>(`
         [...document.querySelectorAll('td[data-label="By"] small, td[data-label="Time"] time')]

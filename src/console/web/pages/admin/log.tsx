@@ -92,7 +92,7 @@ const COLUMNS: readonly Column<Act>[] = [
     label: 'Change',
     cell: act => (
       <details>
-        <summary>
+        <summary class="word">
           Show<span class="unseen"> the change of act {act.id}</span>
         </summary>
         <dl class="stack tight">
