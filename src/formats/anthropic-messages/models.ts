@@ -26,7 +26,7 @@ export interface ModelTraits {
   prefill: boolean
   /** Whether Anthropic's server runs tools for it. */
   hostedTools: boolean
-  /** Whether it thinks unless it is told not to, and then refuses a conversation with a call whose thought is missing. */
+  /** Whether it thinks unless it is told not to, and then refuses a forced call, and a conversation with a call whose thought is missing. */
   needsThoughts: boolean
 }
 
@@ -76,7 +76,7 @@ const FOREIGN: ModelTraits = {
   maxOutputTokens: undefined,
   hostedTools: false,
 }
-/** DeepSeek's own: https://api-docs.deepseek.com/guides/thinking_mode */
+/** DeepSeek's own: https://api-docs.deepseek.com/guides/thinking_mode, https://github.com/deepseek-ai/DeepSeek-V3/issues/1376 */
 const DEEPSEEK: ModelTraits = { ...FOREIGN, needsThoughts: true }
 
 /**

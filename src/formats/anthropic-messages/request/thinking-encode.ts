@@ -84,7 +84,8 @@ function blocked(model: ModelTraits, conditions: ThinkingConditions): boolean {
 /** No thinking, as far as the model can be told so. */
 function off(model: ModelTraits, losses: Losses, unasked = false): Omit<EncodedThinking, 'maxTokens'> {
   const silent = { thinking: undefined, effort: undefined, on: false }
-  if (model.thinking === 'none' || (unasked && !model.thinksByDefault)) return silent
+  const thinks = model.thinksByDefault || model.needsThoughts
+  if (model.thinking === 'none' || (unasked && !thinks)) return silent
   if (model.thinkingOff !== 'never') return { ...silent, thinking: { type: model.thinkingOff } }
   losses.add('reasoning')
   return { thinking: undefined, effort: model.efforts[0], on: true }

@@ -172,6 +172,24 @@ describe('forced tools', () => {
     expect(lost(forced, 'claude-opus-5')).toEqual([])
   })
 
+  test('DeepSeek, which thinks unasked and refuses them beside, is told not to, also for an answer by a tool', () => {
+    const schema = { type: 'object', properties: { a: { type: 'string' } } }
+    const output = {
+      type: 'json-schema',
+      name: 'o',
+      description: undefined,
+      schema,
+      strict: undefined,
+    } as const
+    for (const request of [forced, { output }]) {
+      const said = encode(request, { ...target('deepseek-v4-pro'), vendor: 'api.deepseek.com' })
+      expect(said.body['thinking']).toEqual({ type: 'disabled' })
+      expect(said.body['tool_choice']).toMatchObject({ type: expect.stringMatching(/any|tool/) })
+      expect(said.losses).toEqual([])
+    }
+    expect(body(forced, 'deepseek-v4-pro')['thinking']).toBeUndefined()
+  })
+
   test('a model that cannot be forced is told in words', () => {
     const tool = {
       tools: [TOOL],
