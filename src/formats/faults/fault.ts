@@ -258,8 +258,22 @@ function statusNumber(body: JsonObject): number | undefined {
     const value = Number(body[name] ?? Number.NaN)
     if (Number.isInteger(value) && value >= 400 && value <= 599) return value
   }
-  return undefined
+  return MINIMAX.get(body['status_code'])
 }
+
+/** Numbers of MiniMax's in the place of a status: https://platform.minimax.io/docs/api-reference/errorcode */
+const MINIMAX: ReadonlyMap<unknown, number> = new Map([
+  [1002, 429],
+  [1004, 401],
+  [1008, 402],
+  [1026, 400],
+  [1027, 400],
+  [1039, 429],
+  [1041, 429],
+  [2013, 400],
+  [2049, 401],
+  [2056, 429],
+])
 
 function fieldPath(loc: JsonValue | undefined): string | undefined {
   const names = asArray(loc).filter(name => name !== 'body')

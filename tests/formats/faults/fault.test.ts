@@ -3,6 +3,17 @@ import { least, msOf } from '#tests/support/least.ts'
 import { decodeFault, faultError } from '@/formats/faults/fault.ts'
 import { noteSent } from '@/telemetry/sent-credentials.ts'
 
+test.each([
+  [1002, 'rate limit', 429],
+  [1004, 'not authorized', 401],
+  [1008, 'insufficient balance', 402],
+  [2013, 'invalid params', 400],
+  [1000, 'unknown error', 500],
+])("MiniMax's number %d in a 200 (%s) is a %d", (status_code, status_msg, status) => {
+  const body = { id: 'x', choices: null, base_resp: { status_code, status_msg } }
+  expect(decodeFault(200, JSON.stringify(body))).toMatchObject({ status, message: status_msg })
+})
+
 describe('edge 83: error bodies of every shape', () => {
   test.each([
     [
