@@ -201,6 +201,12 @@ describe('by the name of the model', () => {
     expect([thinks['thinking'], thinks['reasoning_effort']]).toEqual([undefined, 'high'])
   })
 
+  test('at Alibaba Qwen is kept from thinking by its own word', () => {
+    const asked = requestOf({ reasoning_effort: 'none' })
+    const { body, losses } = encode(asked, 'qwen3.5-plus', 'dashscope.aliyuncs.com')
+    expect([body['enable_thinking'], body['reasoning_effort'], losses]).toEqual([false, undefined, []])
+  })
+
   test.each([
     ['api.moonshot.cn', 'kimi-k2.7-code'],
     ['api.z.ai', 'glm-5.3'],
