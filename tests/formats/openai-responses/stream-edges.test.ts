@@ -719,6 +719,14 @@ describe('the encoder', () => {
     expect(finalOutput(failed)).toMatchObject([{ type: 'apply_patch_call', status: 'in_progress' }])
   })
 
+  test('keeps words of refusal out of the message before them, which Codex would drop with them', () => {
+    const text = encodeStream([START, ...textEvents(0, 'Half an answer'), finish('refusal')])
+    expect(finalOutput(text)).toMatchObject([
+      { content: [{ type: 'output_text', text: 'Half an answer' }] },
+      { content: [{ type: 'refusal' }] },
+    ])
+  })
+
   test('gives a declined answer a refusal', () => {
     const text = encodeStream([START, finish('refusal', { message: 'Policy.' })])
     expect(finalOutput(text)).toMatchObject([{ content: [{ type: 'refusal', refusal: 'Policy.' }] }])

@@ -37,9 +37,13 @@ export class MessageWriter implements ItemWriter {
     return this.#parts.every(part => part.ended)
   }
 
-  /** Whether another block may still join: a message with a phase is one that the model closed itself. */
-  get joinable(): boolean {
-    return this.#phase === undefined && this.#status === 'in_progress'
+  /**
+   * Whether another block may still join: a message with a phase is one that the model closed itself. Words of refusal
+   * have their own, since Codex drops every message that has some.
+   */
+  takes(kind: ContentPart['kind']): boolean {
+    const isOpen = this.#phase === undefined && this.#status === 'in_progress'
+    return isOpen && this.#parts.every(part => part.kind === kind)
   }
 
   /** The part that token log probabilities belong to: the last text. */

@@ -219,7 +219,7 @@ export class ReplyWriter implements StreamMachine<GenerationEvent, string> {
   }
 
   #openContent(block: number, kind: ContentPart['kind'], emit: EmitText): void {
-    const writer = this.#joinMessage(emit)
+    const writer = this.#joinMessage(kind, emit)
     const { part, text } = writer.openPart(kind)
     if (kind === 'text') part.logprobs.push(...this.#earlyLogprobs.splice(0))
     this.#blocks.set(block, { type: 'content', writer, part })
@@ -227,9 +227,9 @@ export class ReplyWriter implements StreamMachine<GenerationEvent, string> {
   }
 
   /** The message at the end of the output, or a new one. */
-  #joinMessage(emit: EmitText): MessageWriter {
+  #joinMessage(kind: ContentPart['kind'], emit: EmitText): MessageWriter {
     const open = this.#message
-    if (open?.joinable === true && this.#items.at(-1) === open) return open
+    if (open?.takes(kind) === true && this.#items.at(-1) === open) return open
     const writer = new MessageWriter(this.#place('message'))
     this.#begin(writer, emit)
     this.#message = writer
@@ -310,7 +310,7 @@ export class ReplyWriter implements StreamMachine<GenerationEvent, string> {
 
   /** A whole content part. */
   #writeText(kind: ContentPart['kind'], text: string, emit: EmitText): void {
-    const writer = this.#joinMessage(emit)
+    const writer = this.#joinMessage(kind, emit)
     const opened = writer.openPart(kind)
     emit(opened.text)
     if (text !== '') emit(writer.delta(opened.part, text))
@@ -341,7 +341,7 @@ export class ReplyWriter implements StreamMachine<GenerationEvent, string> {
   #writeLate(emit: EmitText): void {
     const logprobs = this.#message?.lastText === undefined ? [] : this.#earlyLogprobs.splice(0)
     if (this.#lateCitations.length + logprobs.length === 0) return
-    const writer = this.#joinMessage(emit)
+    const writer = this.#joinMessage('text', emit)
     const { part, text } = writer.openPart('text')
     part.logprobs.push(...logprobs)
     // The places that they name are in another text.
