@@ -230,11 +230,11 @@ test('months are what their entries add up to, in whichever order those are date
 
 test('who counts months while somebody does counts nothing twice', async () => {
   const { sql } = gateway.database
-  const bob = await site.signUp('bob@example.com')
+  const holder = await site.signUp('months@example.com')
   const first = await sql.reserve()
   await first`begin`
-  await first`select ledger_total_months(${bob.accountId}, 100)`
-  const counting = sql`select ledger_total_months(${bob.accountId}, 100)`.execute()
+  await first`select ledger_total_months(${holder.accountId}, 100)`
+  const counting = sql`select ledger_total_months(${holder.accountId}, 100)`.execute()
   await until(async () => {
     const waiting = await sql`select from pg_stat_activity
       where datname = current_database() and wait_event_type = 'Lock' and query like '%total_months%'`
@@ -244,7 +244,7 @@ test('who counts months while somebody does counts nothing twice', async () => {
   first.release()
   await counting
   const months = await sql`select entries::int, first_seq::int, last_seq::int from monthly_total
-    where account_id = ${bob.accountId}`
+    where account_id = ${holder.accountId}`
   expect([...months]).toEqual([{ entries: 1, first_seq: 1, last_seq: 1 }])
 })
 
