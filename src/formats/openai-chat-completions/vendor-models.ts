@@ -59,14 +59,8 @@ const VENDORS: readonly Vendor[] = [
     // https://api-docs.deepseek.com/guides/thinking_mode, https://github.com/deepseek-ai/DeepSeek-V3/issues/1376,
     // https://github.com/llm-exe/llm-exe/issues/662
     host: /^deepseek$|(?:^|\.)deepseek\.com$/,
-    every: { unthinking: 'never' },
-    models: [
-      [
-        /^deepseek-(?:v\d|flash|pro|reasoner)/,
-        { unthinking: NO_THINKING, thinksWhenForced: false, output: 'json' },
-      ],
-      [/^deepseek/, { unthinking: NO_THINKING, thinksWhenForced: false }],
-    ],
+    every: { unthinking: 'never', output: 'json' },
+    models: [[/^deepseek/, { unthinking: NO_THINKING, thinksWhenForced: false }]],
   },
   {
     // https://platform.kimi.ai/docs/api/chat: a call is forced by its name where the model does not think, from K3 on

@@ -218,7 +218,7 @@ describe.each(OPENAI_FORMATS)('the schema of an answer, as %s asks for it', form
     const array = { type: 'ARRAY', items: { type: 'STRING' } }
     for (const [schema, vendor, model] of [
       [object, 'api.openai.com', 'gpt-5.1'],
-      [array, 'api.deepseek.com', 'deepseek-chat'],
+      [array, 'api.together.xyz', 'deepseek-ai/DeepSeek-V3.1'],
       [array, 'openrouter.ai', 'openai/gpt-oss-120b'],
     ] as const) {
       const { system, asked, losses } = encode(format, schema, vendor, model)

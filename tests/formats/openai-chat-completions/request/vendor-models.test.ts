@@ -89,6 +89,7 @@ describe('structured output', () => {
 
   test.each([
     ['api.deepseek.com', 'deepseek-v4-pro'],
+    ['api.deepseek.com', 'deepseek-chat'],
     ['api.groq.com', 'llama-3.3-70b-versatile'],
   ])('is JSON of a schema in words at %s, where %s refuses schemas', (vendor, model) => {
     expect(sent(vendor, model, asking({}))).toMatchObject({
