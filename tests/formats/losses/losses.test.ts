@@ -23,7 +23,7 @@ const OTHERS: Record<Format, Target> = {
 const NEEDS_NO_WORD: readonly RegExp[] = [
   // The gateway does it itself, or it is about the caller's own answer.
   /^stop$|^stop_sequences$|stopSequences$/,
-  /^thinking\.enabled\.display$|includeThoughts$|^reasoning\.exclude$/,
+  /^thinking\.enabled\.display$|includeThoughts$|^reasoning\.exclude$|^usage\.include$/,
   // Tools are there at once, and their input streams anyway.
   /defer_loading$|eager_input_streaming$/,
   // Both are the operator's words.

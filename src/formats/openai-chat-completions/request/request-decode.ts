@@ -149,11 +149,18 @@ function decodeExtensions(body: JsonObject): GenerationRequest['extensions'] {
   }
 }
 
+/** OpenRouter's wish for a usage, which the gateway fulfils itself (reply.ts). */
+function asksForUsageAlone(value: JsonValue | undefined): boolean {
+  const { include, ...others } = asObject(value) ?? {}
+  return asBoolean(include) !== undefined && Object.keys(others).length === 0
+}
+
 /** A word that a vendor added to one of these is that vendor's to understand. */
 function isKnown(name: string, value: JsonValue | undefined, body: JsonObject): boolean {
   if (name === 'reasoning_effort') return asWord(EFFORTS, value) !== undefined
   if (name === 'verbosity') return asWord(VERBOSITIES, value) !== undefined
   if (name === 'thinking') return thinkingSwitch(body) !== undefined
   if (name === 'user') return olderUser(body) === undefined
+  if (name === 'usage') return asksForUsageAlone(value)
   return NAMED.has(name)
 }

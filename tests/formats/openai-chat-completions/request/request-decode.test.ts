@@ -142,6 +142,12 @@ describe('fields', () => {
     })
   })
 
+  test("that ask for the usage in OpenRouter's words are none that is lost: the gateway tells it", () => {
+    expect(requestOf({ usage: { include: true } }).extensions).toEqual({})
+    const more = { usage: { include: true, of_tomorrow: 1 } }
+    expect(requestOf(more).extensions).toEqual({ 'openai-chat-completions': more })
+  })
+
   test('that the neutral model does not know survive as extensions', () => {
     const unknown = { prediction: { type: 'content' }, enable_thinking: true, reasoning_effort: 'ultra' }
     expect(requestOf({ ...unknown, stream_options: {} }).extensions).toEqual({
