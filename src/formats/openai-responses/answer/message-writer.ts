@@ -39,11 +39,11 @@ export class MessageWriter implements ItemWriter {
 
   /**
    * Whether another block may still join: a message with a phase is one that the model closed itself. Words of refusal
-   * have their own, since Codex drops every message that has some.
+   * have their own, since Codex drops every message that has some: all parts are of one kind.
    */
   takes(kind: ContentPart['kind']): boolean {
     const isOpen = this.#phase === undefined && this.#status === 'in_progress'
-    return isOpen && this.#parts.every(part => part.kind === kind)
+    return isOpen && (this.#parts[0]?.kind ?? kind) === kind
   }
 
   /** The part that token log probabilities belong to: the last text. */
