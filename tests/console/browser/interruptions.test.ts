@@ -185,6 +185,23 @@ describe.skipIf(!HAS_BROWSER)('in the middle of something', () => {
     expect((await balanceOf(stage, accountId)) - before).toBe(3_000_000_000n)
   })
 
+  guarantee('whoever looks whether credit was given whose answer was lost sees that it was', async () => {
+    const dialog = await openCredit(page, accountId)
+    const before = (await page.getByTestId('balance').textContent()) ?? ''
+    await dialog.getByLabel('Amount').fill('2')
+    await dialog.getByLabel('Reason').fill('lost and looked for')
+    await page.route('**/credit', async request => {
+      await request.fetch()
+      await request.abort()
+    })
+    await dialog.getByRole('button', { name: 'Give credit' }).click()
+    await dialog.getByText('look whether it was done').waitFor()
+    await page.unroute('**/credit')
+    await dialog.getByRole('button', { name: 'Cancel' }).click()
+    await page.getByRole('table', { name: 'Entries' }).getByText('lost and looked for').waitFor()
+    await page.getByTestId('balance').filter({ hasNotText: before }).waitFor()
+  })
+
   guarantee('of a key whose answer was lost it is said to look before making another one', async () => {
     await page.goto('/keys?new=yes')
     const dialog = page.getByRole('dialog', { name: 'Create a key' })

@@ -87,6 +87,18 @@ describe.skipIf(!HAS_BROWSER)('a refund from the page of an account', () => {
       await dialog.waitFor({ state: 'detached' })
       await entries.getByText('a part of it').waitFor({ state: 'attached' })
       expect(await entries.getByRole('row', { includeHidden: true }).count()).toBe(read + 1)
+      // One whose answer is lost is there for whoever looks.
+      await page.route('**/refund', async request => {
+        await request.fetch()
+        await request.abort()
+      })
+      await page.getByRole('button', { name: 'Refund' }).click()
+      await dialog.getByLabel('Amount').fill('0.000000002')
+      await dialog.getByLabel('Reason').fill('another part')
+      await dialog.getByRole('button', { name: 'Give refund' }).click()
+      await dialog.getByText('look whether it was done').waitFor()
+      await dialog.getByRole('button', { name: 'Cancel' }).click()
+      await entries.getByText('another part').waitFor({ state: 'attached' })
       await context.close()
     },
     BROWSER_TIMEOUT_MS,

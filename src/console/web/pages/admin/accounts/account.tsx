@@ -30,10 +30,14 @@ export function AccountPage() {
   const [act, open] = useOpened<Act>(account.busy)
   const toast = useToast()
   const onChanged = () => setChanges(count => count + 1)
-  const onDone = (said: string) => {
-    toast(said)
+  // Also where nobody was told that something was done: whoever looks whether it was must not see what was before.
+  const onClose = () => {
     open()
     onChanged()
+  }
+  const onDone = (said: string) => {
+    toast(said)
+    onClose()
   }
   if (namesNothing(account)) {
     return (
@@ -57,7 +61,7 @@ export function AccountPage() {
           <>
             <AccountFacts account={found} />
             {act === undefined ? null : (
-              <ActDialog act={act} account={found} onDone={onDone} onClose={() => open()} />
+              <ActDialog act={act} account={found} onDone={onDone} onClose={onClose} />
             )}
           </>
         )}

@@ -15,6 +15,11 @@ import { ToldReason, typedReason } from '../accounts/reasoned-acts.tsx'
 export function Refund({ receipt, onDone }: { receipt: Receipt; onDone(): void }) {
   const mayAdminister = useMayAdminister()
   const [isOpen, setOpen] = useState(false)
+  // Also where the answer was lost that it was given.
+  const onClose = () => {
+    setOpen(false)
+    onDone()
+  }
   return (
     <>
       {mayAdminister && isPositive(receipt.charged) ? (
@@ -22,12 +27,12 @@ export function Refund({ receipt, onDone }: { receipt: Receipt; onDone(): void }
           <Button onClick={() => setOpen(true)}>Refund</Button>
         </div>
       ) : null}
-      {isOpen ? <RefundDialog receipt={receipt} onDone={onDone} onClose={() => setOpen(false)} /> : null}
+      {isOpen ? <RefundDialog receipt={receipt} onClose={onClose} /> : null}
     </>
   )
 }
 
-function RefundDialog({ receipt, onDone, onClose }: { receipt: Receipt; onDone(): void; onClose(): void }) {
+function RefundDialog({ receipt, onClose }: { receipt: Receipt; onClose(): void }) {
   const currency = useCurrency()
   const toast = useToast()
   const once = useOnce()
@@ -39,7 +44,6 @@ function RefundDialog({ receipt, onDone, onClose }: { receipt: Receipt; onDone()
       body: { amount, reason: typedReason(texts.reason), once },
     })
     toast('The refund is given')
-    onDone()
     onClose()
   })
   return (
