@@ -4,6 +4,7 @@ import { remembered } from '@/formats/remembered.ts'
 import type { RequestField } from '@/generation/loss.ts'
 import type { Effort } from '@/generation/request.ts'
 import type { JsonObject } from '@/json/json.ts'
+import { DEEPSEEK, GROQ, MOONSHOT, ZAI } from './vendor-hosts.ts'
 
 /** What one of a vendor's models takes, told by both their names, where that is not what the format says. */
 export interface VendorModel {
@@ -58,14 +59,14 @@ const VENDORS: readonly Vendor[] = [
   {
     // https://api-docs.deepseek.com/guides/thinking_mode, https://github.com/deepseek-ai/DeepSeek-V3/issues/1376,
     // https://github.com/llm-exe/llm-exe/issues/662
-    host: /^deepseek$|(?:^|\.)deepseek\.com$/,
+    host: DEEPSEEK,
     every: { unthinking: 'never', output: 'json' },
     models: [[/^deepseek/, { unthinking: NO_THINKING, thinksWhenForced: false }]],
   },
   {
     // https://platform.kimi.ai/docs/api/chat: a call is forced by its name where the model does not think, from K3 on
     // not by name.
-    host: /^moonshot$|(?:^|\.)(?:moonshot\.(?:ai|cn)|kimi\.com)$/,
+    host: MOONSHOT,
     every: { unthinking: 'never' },
     models: [
       [
@@ -80,7 +81,7 @@ const VENDORS: readonly Vendor[] = [
   },
   {
     // https://docs.z.ai/guides/capabilities/thinking-mode
-    host: /(?:^|\.)(?:z\.ai|bigmodel\.cn)$/,
+    host: ZAI,
     every: { unthinking: 'never' },
     models: [[/^glm-(?:4|5(?!\.[3-9]))/, { unthinking: NO_THINKING }]],
   },
@@ -107,7 +108,7 @@ const VENDORS: readonly Vendor[] = [
   },
   {
     // https://console.groq.com/docs/structured-outputs, https://console.groq.com/docs/reasoning
-    host: /(?:^|\.)groq\.com$/,
+    host: GROQ,
     every: { outputBesideTools: false },
     models: [
       [/^gpt-oss/, {}],

@@ -4,6 +4,7 @@ import { fitCallId } from '@/formats/tools/call-ids.ts'
 import type { RequestField } from '@/generation/loss.ts'
 import type { ReasoningField } from '@/generation/reasoning-field.ts'
 import type { Effort } from '@/generation/request.ts'
+import { DEEPSEEK, GROQ, MOONSHOT, ZAI } from './vendor-hosts.ts'
 
 /** What a vendor of this format, told by `Target.vendor`, does in its own way. */
 export interface VendorTraits {
@@ -52,7 +53,6 @@ interface StrictVendor
   refuses: readonly RequestField[]
 }
 
-const MOONSHOT = /^moonshot$|(?:^|\.)(?:moonshot\.(?:ai|cn)|kimi\.com)$/
 const MISTRAL = /(?:^|\.)mistral\.ai$/
 
 /** Fields of OpenAI's own that hardly another vendor has. */
@@ -60,7 +60,7 @@ const OPENAI_ONLY: readonly RequestField[] = ['metadata', 'store', 'promptCacheK
 
 const STRICT: readonly StrictVendor[] = [
   {
-    host: /(?:^|\.)groq\.com$/,
+    host: GROQ,
     refuses: [...OPENAI_ONLY, 'logprobs', 'logitBias', 'topK'],
     reasoningField: 'reasoning',
   },
@@ -120,7 +120,7 @@ const STRICT: readonly StrictVendor[] = [
 
 /** DeepSeek wants it of all that was said since the user spoke, and passes over the rest: https://github.com/experientiallabs/experiential/pull/890 */
 const REASONING_NEEDED: readonly (readonly [RegExp, VendorTraits['needsReasoning']])[] = [
-  [/^deepseek$|(?:^|\.)deepseek\.com$/, 'all'],
+  [DEEPSEEK, 'all'],
   [MOONSHOT, 'calls'],
 ]
 
@@ -130,7 +130,7 @@ const TEMPERATURES: readonly (readonly [RegExp, readonly [number, number]])[] = 
   // https://platform.minimax.io/docs/api-reference/text-openai-api: above 0
   [/(?:^|\.)minimaxi?\.(?:io|com|chat)$/, [0.01, 1]],
   // https://docs.z.ai/api-reference/llm/chat-completion
-  [/(?:^|\.)(?:z\.ai|bigmodel\.cn)$/, [0, 1]],
+  [ZAI, [0, 1]],
 ]
 
 /** The traits of a vendor: a short name, or a host with or without its port. */
