@@ -55,12 +55,15 @@ export function userFields(user: string | undefined, older: JsonObject[string]):
 /** The longest that `user`, `safety_identifier` and `prompt_cache_key` may be. */
 export const MAX_KEY = 64
 
-const TIERS = /^(auto|default|flex|scale|priority|fast|ultrafast)$/
+/** The service tiers that both of OpenAI's formats have words for. */
+export const OPENAI_TIERS: ReadonlySet<string> = new Set([
+  ...['auto', 'default', 'flex', 'scale', 'priority', 'fast', 'ultrafast'],
+])
 
 /** The tier that an answer was served in, as OpenAI's two formats spell it; nothing of one that they do not know. */
 export function openaiTier(tier: string | undefined): { service_tier?: string } {
   if (readServiceTier(tier) === 'ordinary') return { service_tier: 'default' }
-  return tier !== undefined && TIERS.test(tier) ? { service_tier: tier } : {}
+  return tier !== undefined && OPENAI_TIERS.has(tier) ? { service_tier: tier } : {}
 }
 
 /** See Codec. */

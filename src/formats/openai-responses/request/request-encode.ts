@@ -6,7 +6,7 @@ import { refuseSeveral, unsayable } from '@/formats/invalid.ts'
 import { Losses, loseUnsupported, type RareField } from '@/formats/losses.ts'
 import { type OpenaiModel, openaiModel } from '@/formats/openai/models.ts'
 import { fitOutput } from '@/formats/openai/schemas.ts'
-import { MAX_KEY, userFields } from '@/formats/openai/shared-fields.ts'
+import { MAX_KEY, OPENAI_TIERS, userFields } from '@/formats/openai/shared-fields.ts'
 import { ENCRYPTED, FORMAT, LOGPROBS } from '@/formats/openai-responses/wire.ts'
 import { schemaName } from '@/formats/schemas/output-format.ts'
 import type { RequestField } from '@/generation/loss.ts'
@@ -229,19 +229,9 @@ export function encodeLimit(limit: number | undefined, target: Target, losses: L
   return limit === undefined ? undefined : fitLimit(limit, MIN_OUTPUT_TOKENS, target.maxOutputTokens, losses)
 }
 
-const TIERS: ReadonlySet<string> = new Set([
-  'auto',
-  'default',
-  'flex',
-  'scale',
-  'priority',
-  'fast',
-  'ultrafast',
-])
-
 /** The ordinary tier has a name of its own at each vendor. */
 function encodeTier(tier: string | undefined, losses: Losses): string | undefined {
-  if (tier === undefined || TIERS.has(tier)) return tier
+  if (tier === undefined || OPENAI_TIERS.has(tier)) return tier
   if (tier === 'standard_only' || tier === 'standard') return 'default'
   losses.add('serviceTier')
   return undefined
