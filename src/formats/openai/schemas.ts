@@ -5,7 +5,7 @@ import { isObjectSchema, outputInWords } from '@/formats/schemas/output-format.t
 import { withRootInPlace } from '@/formats/schemas/reference.ts'
 import { type Part, textPart } from '@/generation/part.ts'
 import type { GenerationRequest } from '@/generation/request.ts'
-import { asArray, asObject, asStrings, isJsonObject, type JsonObject } from '@/json/json.ts'
+import type { JsonObject } from '@/json/json.ts'
 import { plainSchema } from './plain-schema.ts'
 import { strictSchema } from './strict-schema.ts'
 import { isServedByOpenai } from './vendor.ts'
@@ -14,22 +14,6 @@ import { isServedByOpenai } from './vendor.ts'
 export function functionParameters(parameters: JsonObject): JsonObject {
   const schema = plainSchema(objectSchema(parameters))
   return schema['properties'] === undefined ? { type: 'object', properties: {}, ...schema } : schema
-}
-
-/**
- * Whether OpenAI's strict mode takes these parameters: it wants every property required and everything of a type, and
- * knows neither `allOf` nor defaults nor addresses. Anthropic's takes all of those.
- */
-export function canBeStrict(schema: JsonObject): boolean {
-  const { properties, required, allOf, items, anyOf, $defs, definitions, default: fallback, format } = schema
-  const named = asObject(properties) ?? {}
-  const isRequired = new Set(asStrings(required))
-  if (allOf !== undefined || fallback !== undefined || format === 'uri') return false
-  if (!Object.keys(named).every(name => isRequired.has(name))) return false
-  const inner = [named, $defs, definitions].flatMap(members => Object.values(asObject(members) ?? {}))
-  return [...inner, items, ...asArray(anyOf)].every(
-    value => !isJsonObject(value) || (Object.keys(value).length > 0 && canBeStrict(value)),
-  )
 }
 
 /**

@@ -1,6 +1,22 @@
 import { changedSchema } from '@/formats/schemas/changed-schema.ts'
 import { asArray, asObject, asStrings, isJsonObject, type JsonObject, type JsonValue } from '@/json/json.ts'
 
+/**
+ * Whether OpenAI's strict mode takes a schema: it wants every property required and everything of a type, and
+ * knows neither `allOf` nor defaults nor addresses. Anthropic's takes all of those.
+ */
+export function canBeStrict(schema: JsonObject): boolean {
+  const { properties, required, allOf, items, anyOf, $defs, definitions, default: fallback, format } = schema
+  const named = asObject(properties) ?? {}
+  const isRequired = new Set(asStrings(required))
+  if (allOf !== undefined || fallback !== undefined || format === 'uri') return false
+  if (!Object.keys(named).every(name => isRequired.has(name))) return false
+  const inner = [named, $defs, definitions].flatMap(members => Object.values(asObject(members) ?? {}))
+  return [...inner, items, ...asArray(anyOf)].every(
+    value => !isJsonObject(value) || (Object.keys(value).length > 0 && canBeStrict(value)),
+  )
+}
+
 /** Objects within objects, and letters, of which OpenAI's older models take no more. */
 const MAX_NESTED = 5
 const MAX_LENGTH = 15_000
@@ -16,18 +32,19 @@ const KEYWORDS: ReadonlySet<string> = new Set([
  * may refuse. https://platform.openai.com/docs/guides/structured-outputs#supported-schemas
  */
 export function strictSchema(schema: JsonObject): JsonObject | undefined {
-  if (JSON.stringify(schema).length > MAX_LENGTH || !isTaken(schema, 0)) return undefined
-  return changedSchema(schema, closed)
+  const isHeld = JSON.stringify(schema).length <= MAX_LENGTH && canBeStrict(schema) && isPlain(schema, 0)
+  return isHeld ? changedSchema(schema, closed) : undefined
 }
 
-function isTaken(schema: JsonValue | undefined, nested: number): boolean {
+/** Whether a schema says nothing but what every model takes. */
+function isPlain(schema: JsonValue | undefined, nested: number): boolean {
   if (!isJsonObject(schema) || !Object.keys(schema).every(key => KEYWORDS.has(key))) return false
   const { type, enum: values, const: value, $ref, $defs, definitions, properties, items, anyOf } = schema
   // Beside a reference nothing else may stand.
   if ($ref !== undefined) return Object.keys(schema).length === 1
   const types = typeof type === 'string' ? [type] : asArray(type)
   const isObject = types.includes('object')
-  if (isObject && (nested === MAX_NESTED || !requiresAll(schema))) return false
+  if (isObject && (nested === MAX_NESTED || !isClosable(schema))) return false
   if (types.includes('array') && items === undefined) return false
   const choices = asArray(anyOf)
   // Of objects to choose from it wants the first properties to differ.
@@ -37,19 +54,14 @@ function isTaken(schema: JsonValue | undefined, nested: number): boolean {
   const inner = items === undefined ? members : [...members, items]
   return (
     [...asArray(values), value].every(one => typeof one !== 'object' || one === null) &&
-    choices.every(choice => isTaken(choice, nested)) &&
-    inner.every(part => isTaken(part, isObject ? nested + 1 : nested))
+    choices.every(choice => isPlain(choice, nested)) &&
+    inner.every(part => isPlain(part, isObject ? nested + 1 : nested))
   )
 }
 
-/** Whether an object says its properties, all of which it has, and no others are allowed in so many words. */
-function requiresAll({ properties, required, additionalProperties = false }: JsonObject): boolean {
-  const isRequired = new Set(asStrings(required))
-  return (
-    isJsonObject(properties) &&
-    additionalProperties === false &&
-    Object.keys(properties).every(name => isRequired.has(name))
-  )
+/** Whether an object says its properties, and allows no others in so many words. */
+function isClosable({ properties, additionalProperties = false }: JsonObject): boolean {
+  return isJsonObject(properties) && additionalProperties === false
 }
 
 function closed(schema: JsonObject): JsonObject {

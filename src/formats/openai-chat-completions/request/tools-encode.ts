@@ -1,4 +1,5 @@
-import { canBeStrict, functionParameters } from '@/formats/openai/schemas.ts'
+import { functionParameters } from '@/formats/openai/schemas.ts'
+import { canBeStrict } from '@/formats/openai/strict-schema.ts'
 import { FORMAT } from '@/formats/openai-chat-completions/wire.ts'
 import { lostSettings, NO_SETTINGS } from '@/formats/tools/web-search.ts'
 import type { CustomTool, FunctionTool, HostedTool, Tool, ToolChoice } from '@/generation/tool.ts'

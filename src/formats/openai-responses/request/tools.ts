@@ -1,6 +1,7 @@
 import { invalidRequest } from '@/formats/invalid.ts'
 import type { Losses } from '@/formats/losses.ts'
-import { canBeStrict, functionParameters } from '@/formats/openai/schemas.ts'
+import { functionParameters } from '@/formats/openai/schemas.ts'
+import { canBeStrict } from '@/formats/openai/strict-schema.ts'
 import { FORMAT } from '@/formats/openai-responses/wire.ts'
 import { lostSettings, NO_SETTINGS, placeOf } from '@/formats/tools/web-search.ts'
 import type {
