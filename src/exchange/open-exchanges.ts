@@ -5,7 +5,7 @@ import type { GatewayError } from '@/errors/gateway-error.ts'
 interface WholeAnswer {
   /** Of its exchange; undefined: it is paid for whatever becomes of its payer, and ends with the process alone. */
   id?: string
-  interrupt(reason: GatewayError): void
+  interruption: { interrupt(reason: GatewayError): void }
 }
 
 /** The exchanges that are on their way: how many, and when the last has ended, for a process that is to end after it. */
@@ -33,12 +33,12 @@ export class OpenExchanges {
 
   /** Gives up all whose answer comes in one piece: each caller gets the reason as the answer. */
   endWhole(reason: GatewayError): void {
-    for (const { item } of [...this.whole]) item?.interrupt(reason)
+    for (const { item } of [...this.whole]) item?.interruption.interrupt(reason)
   }
 
   /** Gives up the answer of one exchange, if it comes in one piece. */
   endOne(id: string, reason: GatewayError): void {
-    for (const { item } of [...this.whole]) if (item?.id === id) item.interrupt(reason)
+    for (const { item } of [...this.whole]) if (item?.id === id) item.interruption.interrupt(reason)
   }
 
   /** Resolves when there is none. */

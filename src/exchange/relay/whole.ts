@@ -1,4 +1,3 @@
-import type { GatewayError } from '@/errors/gateway-error.ts'
 import type { AnswerListener } from '@/exchange/attempt/answer-body.ts'
 import { fetchWhole } from '@/exchange/attempt/attempt.ts'
 import {
@@ -65,8 +64,7 @@ export async function relayWhole<P extends Prepared>(
 ): Promise<Response> {
   const { gateway, record, interruption, reservation } = admitted
   const { clock, open } = gateway
-  const interrupt = (reason: GatewayError) => interruption.interrupt(reason)
-  const place = open.whole.add({ id: record.id, interrupt })
+  const place = open.whole.add({ id: record.id, interruption })
   let answer: CallerAnswer
   try {
     answer = await overCandidates(admitted, attempt)

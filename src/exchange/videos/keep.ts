@@ -27,7 +27,7 @@ export async function keepJob(
   const names = { job: id, account: accountId, channel, upstream_id: upstreamId }
   const until = clock.elapsed() + PATIENCE_MS
   const stop = Promise.withResolvers<true>()
-  const place = open.whole.add({ interrupt: () => stop.resolve(true) })
+  const place = open.whole.add({ interruption: { interrupt: () => stop.resolve(true) } })
   let isStopped: true | undefined
   try {
     for (let failures = 0; ; ) {
