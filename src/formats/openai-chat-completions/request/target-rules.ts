@@ -33,7 +33,7 @@ export class TargetRules {
   }
 
   refuses(field: RequestField): boolean {
-    return [this.model, this.vendor, this.served].some(({ refuses }) => refuses.has(field))
+    return this.model.refuses.has(field) || this.vendor.refuses.has(field) || this.served.refuses.has(field)
   }
 
   /**
