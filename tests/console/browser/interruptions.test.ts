@@ -173,10 +173,7 @@ describe.skipIf(!HAS_BROWSER)('in the middle of something', () => {
     const dialog = await openCredit(page, accountId)
     await dialog.getByLabel('Amount').fill('3')
     await dialog.getByLabel('Reason').fill('lost')
-    await page.route('**/credit', async request => {
-      await request.fetch()
-      await request.abort()
-    })
+    await page.route('**/credit', lose)
     await dialog.getByRole('button', { name: 'Give credit' }).click()
     await dialog.getByText('The console cannot be reached').waitFor()
     await page.unroute('**/credit')
@@ -190,10 +187,7 @@ describe.skipIf(!HAS_BROWSER)('in the middle of something', () => {
     const before = (await page.getByTestId('balance').textContent()) ?? ''
     await dialog.getByLabel('Amount').fill('2')
     await dialog.getByLabel('Reason').fill('lost and looked for')
-    await page.route('**/credit', async request => {
-      await request.fetch()
-      await request.abort()
-    })
+    await page.route('**/credit', lose)
     await dialog.getByRole('button', { name: 'Give credit' }).click()
     await dialog.getByText('look whether it was done').waitFor()
     await page.unroute('**/credit')
@@ -231,10 +225,7 @@ describe.skipIf(!HAS_BROWSER)('in the middle of something', () => {
     const codeIn = (seconds: number) =>
       new TOTP({ secret }).generate({ timestamp: Date.now() + seconds * 1000 })
     await code.fill(codeIn(0))
-    await page.route('**/totp/confirm', async request => {
-      await request.fetch()
-      await request.abort()
-    })
+    await page.route('**/totp/confirm', lose)
     await dialog.getByRole('button', { name: 'Turn on' }).click()
     await dialog.getByText('look whether it was done').waitFor()
     await page.unroute('**/totp/confirm')
@@ -758,4 +749,10 @@ function gate(): { route: Promise<void>; release(): void } {
 async function fail(route: Route): Promise<void> {
   const error = { code: 'internal_error', message: 'This is out of order' }
   await route.fulfill({ status: 500, json: { error } })
+}
+
+/** The console does what it is asked, and the answer is lost on its way. */
+async function lose(route: Route): Promise<void> {
+  await route.fetch()
+  await route.abort()
 }
