@@ -290,4 +290,23 @@ describe('generateContent refuses', () => {
       ).status,
     ).toBe(200)
   })
+
+  test("and the numbers of enums, as Google's older SDK for Python writes them", async () => {
+    const calling = await post('/v1beta/models/echo:generateContent', {
+      contents: [user('x')],
+      tools: [
+        {
+          functionDeclarations: [
+            { name: 'f', parameters: { type: 6, properties: { n: { type: 3 } }, required: ['n'] } },
+          ],
+        },
+      ],
+      toolConfig: { functionCallingConfig: { mode: 2 } },
+    })
+    expect(await calling.json()).toMatchObject({
+      candidates: [
+        { content: { parts: [{ functionCall: { name: 'f', args: { n: expect.any(Number) } } }] } },
+      ],
+    })
+  })
 })

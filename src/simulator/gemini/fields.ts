@@ -1,14 +1,20 @@
 import { isJsonObject, type JsonObject, type JsonValue } from '@/json/json.ts'
 import { Failure } from '@/simulator/failure.ts'
 
-/** A field's type: another message, a list of them, or a leaf that is taken as it is. */
-type FieldType = 'leaf' | { message: () => Message } | { list: () => Message } | { map: () => Message }
+/** A field's type: another message, a list or a map of them, an enum, or a leaf that is taken as it is. */
+type FieldType =
+  | 'leaf'
+  | { message: () => Message }
+  | { list: () => Message }
+  | { map: () => Message }
+  | { enum: readonly string[] }
 
 type Message = Record<string, FieldType>
 
 /**
  * Google's parser knows every field and refuses the rest, at every depth. Checks a request against the public protos and
- * returns it with camelCase names (snake_case is accepted on the way in, never inside free-form values).
+ * returns it with camelCase names (snake_case is accepted on the way in, never inside free-form values) and with names of
+ * enums' values, which may come as numbers.
  */
 export function checkGeminiFields(body: JsonObject): JsonObject {
   return checkMessage(body, REQUEST, '')
@@ -33,6 +39,7 @@ function checkMessage(value: JsonObject, message: Message, path: string): JsonOb
 
 function checkField(value: JsonValue, type: FieldType, path: string): JsonValue {
   if (type === 'leaf') return value
+  if ('enum' in type) return typeof value === 'number' ? (type.enum[value] ?? value) : value
   if ('message' in type) return checkMessage(requireMessage(value, path), type.message(), path)
   if ('list' in type) {
     // Google's parser takes a single value for a repeated field.
@@ -71,9 +78,23 @@ function leaves(...names: string[]): Message {
   return Object.fromEntries(names.map(name => [name, 'leaf' as const]))
 }
 
+/** In the order of their numbers, as the others below. */
+export const SCHEMA_TYPES = [
+  'TYPE_UNSPECIFIED',
+  'STRING',
+  'NUMBER',
+  'INTEGER',
+  'BOOLEAN',
+  'ARRAY',
+  'OBJECT',
+  'NULL',
+]
+
+const CALLING_MODES = ['MODE_UNSPECIFIED', 'AUTO', 'ANY', 'NONE', 'VALIDATED']
+
 const SCHEMA: Message = {
+  type: { enum: SCHEMA_TYPES },
   ...leaves(
-    'type',
     'format',
     'title',
     'description',
@@ -177,7 +198,10 @@ const GENERATION_CONFIG: Message = {
 
 const TOOL_CONFIG: Message = {
   functionCallingConfig: {
-    message: () => leaves('mode', 'allowedFunctionNames', 'streamFunctionCallArguments'),
+    message: () => ({
+      mode: { enum: CALLING_MODES },
+      ...leaves('allowedFunctionNames', 'streamFunctionCallArguments'),
+    }),
   },
   ...leaves('retrievalConfig', 'includeServerSideToolInvocations'),
 }

@@ -11,7 +11,7 @@ import type { DialectRequest } from '@/simulator/exchange.ts'
 import { refuse } from '@/simulator/failure.ts'
 import { isGemini3 } from '@/simulator/model-family.ts'
 import { addText, emptyPrompt, type OfferedTool, type Prompt, type ToolChoice } from '@/simulator/prompt.ts'
-import { checkGeminiCountFields, checkGeminiFields } from './fields.ts'
+import { checkGeminiCountFields, checkGeminiFields, SCHEMA_TYPES } from './fields.ts'
 import { readContents } from './validate-contents.ts'
 
 /** Reads a generateContent request as strictly as Google does where that catches a wrong conversion. */
@@ -82,7 +82,6 @@ function readDeclaration(declaration: JsonObject, path: string): OfferedTool {
   }
 }
 
-const TYPES = ['STRING', 'NUMBER', 'INTEGER', 'BOOLEAN', 'ARRAY', 'OBJECT', 'NULL', 'TYPE_UNSPECIFIED']
 const FORMATS: Record<string, string[]> = {
   STRING: ['enum', 'date-time'],
   NUMBER: ['float', 'double'],
@@ -92,7 +91,7 @@ const FORMATS: Record<string, string[]> = {
 /** Google's own rules for its OpenAPI subset; unknown keywords were refused before. */
 function checkSchema(schema: JsonObject, path: string): void {
   const type = typeNameOf(schema)
-  if (type !== undefined && !TYPES.includes(type))
+  if (type !== undefined && !SCHEMA_TYPES.includes(type))
     refuse(
       `Invalid value at '${path}.type' (type.googleapis.com/google.ai.generativelanguage.v1beta.Type), ${JSON.stringify(schema['type'])}`,
     )
