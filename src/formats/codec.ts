@@ -252,6 +252,8 @@ export interface DecodeContext {
   vendor: string
   /** Makes ids for calls that the upstream gave none. Deterministic in tests. */
   newId: () => string
+  /** Ids that calls of the conversation have, and none of the answer's may have; left out: none. */
+  takenIds?: readonly string[]
   /** How many answers were asked for; left out: it is not known. */
   answers?: number
   /**
@@ -262,7 +264,7 @@ export interface DecodeContext {
 }
 
 /** What all candidates of a streamed answer share. */
-export interface AnswerScope extends Pick<DecodeContext, 'vendor' | 'newId'> {
+export interface AnswerScope extends Pick<DecodeContext, 'vendor' | 'newId' | 'takenIds'> {
   nextBlock: () => number
 }
 

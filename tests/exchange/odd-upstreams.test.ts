@@ -294,6 +294,33 @@ describe.each(callers)('a %s caller', caller => {
   })
 })
 
+test.each(['list_0', 'list:0'])(
+  'calls that are counted anew in every answer have an id each: %s',
+  async said => {
+    const call = { id: said, type: 'function', function: { name: 'list', arguments: '{"at":2}' } }
+    const message = { role: 'assistant', content: null, tool_calls: [call] }
+    upstream.answer = () => Response.json({ choices: [{ index: 0, message, finish_reason: 'tool_calls' }] })
+    const messages: object[] = [{ role: 'user', content: 'hi' }]
+    const ids: (string | undefined)[] = []
+    for (const stream of [true, false, true]) {
+      const reply = await gateway.post(CALLERS.messages, {
+        model: 'chat/tool',
+        max_tokens: 10,
+        stream,
+        messages,
+      })
+      const id = /"type":"tool_use","id":"([^"]+)"/.exec(await reply.text())?.[1]
+      ids.push(id)
+      messages.push(
+        { role: 'assistant', content: [{ type: 'tool_use', id, name: 'list', input: { at: 2 } }] },
+        { role: 'user', content: [{ type: 'tool_result', tool_use_id: id, content: 'done' }] },
+      )
+    }
+    expect(ids).not.toContain(undefined)
+    expect(new Set(ids).size).toBe(3)
+  },
+)
+
 describe('edge 89: a caller who', () => {
   test('leaves before the head, in the middle, or after the end, takes the upstream along', async () => {
     for (const phase of ['before the head', 'in the middle'] as const) {

@@ -9,6 +9,7 @@ import { lowerRequest, type Raiser } from '@/formats/lowering/lowering.ts'
 import { type FetchedByUrl, withMedia } from '@/formats/media/media-urls.ts'
 import { CODECS } from '@/formats/registry.ts'
 import { withoutReasoning } from '@/formats/signatures/without-reasoning.ts'
+import { takenCallIds } from '@/formats/tools/call-ids.ts'
 import type { Format } from '@/generation/format.ts'
 import type { Loss } from '@/generation/loss.ts'
 import type { GenerationRequest } from '@/generation/request.ts'
@@ -125,7 +126,7 @@ function prepareConversion(prompt: Prompt, model: Model, route: Route, options: 
     options,
   )
   return {
-    ...commonOf(prompt, route, options),
+    ...commonOf(prompt, route, options, takenCallIds(prompt.generation().turns)),
     call: { kind: 'generate', model: route.upstreamModel, stream: prompt.stream },
     body: Buffer.from(wellFormed(JSON.stringify(lowered.body))),
     // A request that stays in the caller's format may rely on the caller's headers, though it was written anew.
@@ -151,11 +152,11 @@ function toldLosses(losses: readonly Loss[], caller: Codec, { body }: Prompt, op
 }
 
 /** What is the same for both. */
-function commonOf(prompt: Prompt, { channel }: Route, options: PrepareOptions) {
+function commonOf(prompt: Prompt, { channel }: Route, options: PrepareOptions, takenIds: string[] = []) {
   return {
     requestId: options.requestId,
     codec: CODECS[channel.format],
-    decodeContext: { vendor: channel.vendor, newId: options.newId, answers: options.answers },
+    decodeContext: { vendor: channel.vendor, newId: options.newId, takenIds, answers: options.answers },
     reply: () => replyContext(prompt, options),
   }
 }

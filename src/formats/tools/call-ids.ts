@@ -1,4 +1,5 @@
-import type { NameRule } from '@/formats/codec.ts'
+import type { DecodeContext, NameRule } from '@/formats/codec.ts'
+import type { Turn } from '@/generation/request.ts'
 
 /** What Anthropic and OpenAI's Responses accept; of Anthropic's the length is ours. */
 const WORD: NameRule = { pattern: /^[a-zA-Z0-9_-]+$/, maxLength: 64 }
@@ -15,22 +16,33 @@ export function fitCallId(id: string, rule = WORD): string {
 
 /**
  * The ids of an answer's calls, by which their results are told apart: a call whose id is missing, or another's, gets one
- * of ours.
+ * of ours. Some models count their calls anew in every answer, and clients tell calls of all turns apart by their ids alone.
  */
 export class CallIds {
   readonly #newId: () => string
-  readonly #taken = new Set<string>()
+  readonly #taken: Set<string>
 
-  constructor(newId: () => string) {
+  constructor({ newId, takenIds }: Pick<DecodeContext, 'newId' | 'takenIds'>) {
     this.#newId = newId
+    this.#taken = new Set(takenIds)
   }
 
   /** The id of a call that begins. */
   take(said: string | undefined): string {
-    const id = said === undefined || this.#taken.has(said) ? this.#newId() : said
+    const id = said === undefined || this.#isTaken(said) ? this.#newId() : said
     this.#taken.add(id)
     return id
   }
+
+  /** The conversation may have it as callers of Messages are told it. */
+  #isTaken(id: string): boolean {
+    return this.#taken.has(id) || this.#taken.has(fitCallId(id))
+  }
+}
+
+/** The ids of a conversation's calls. */
+export function takenCallIds(turns: readonly Turn[]): string[] {
+  return turns.flatMap(({ parts }) => parts.flatMap(part => (part.type === 'tool-call' ? part.callId : [])))
 }
 
 /**

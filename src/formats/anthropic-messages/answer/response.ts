@@ -39,7 +39,7 @@ export function decodeResponse(body: JsonObject, context: DecodeContext): Genera
     model: asString(model),
     serviceTier: asString(usage?.['service_tier']),
   })
-  const callIds = new CallIds(context.newId)
+  const callIds = new CallIds(context)
   for (const [index, block] of asObjects(body['content']).entries()) {
     closeBlock(openBlock(block, index, callIds, emit), context, emit)
   }

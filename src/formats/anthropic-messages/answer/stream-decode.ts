@@ -81,7 +81,7 @@ class EventDecoder implements StreamDecoder, PlainReader {
 
   constructor(context: DecodeContext) {
     this.#context = context
-    this.#callIds = new CallIds(context.newId)
+    this.#callIds = new CallIds(context)
   }
 
   get plain(): PlainReader {

@@ -4,6 +4,7 @@ import { decodeAnswerMedia, wordsAlone } from '@/formats/gemini-generate-content
 import { FORMAT } from '@/formats/gemini-generate-content/wire.ts'
 import { NO_NOTE, type PlainNote } from '@/formats/plain/plain-text.ts'
 import { joinPairs } from '@/formats/surrogates.ts'
+import { CallIds } from '@/formats/tools/call-ids.ts'
 import type { Emit } from '@/generation/event.ts'
 import type { Signature } from '@/generation/part.ts'
 import type { StopReason } from '@/generation/response.ts'
@@ -39,6 +40,7 @@ type OpenBlock =
 /** A call that nameless parts may continue. */
 interface OpenCall {
   block: number
+  /** The upstream's; empty: it gave none. */
   id: string
   args: PartialArgs
   signature: Signature | undefined
@@ -53,6 +55,7 @@ const DATA = ['functionCall', 'inlineData', 'fileData', 'executableCode', 'codeE
 export class CandidateDecoder {
   readonly #index: number
   readonly #scope: AnswerScope
+  readonly #callIds: CallIds
   #open: OpenBlock | undefined
   /** The text that the last chunk continued. */
   #grown: OpenBlock | undefined
@@ -78,6 +81,7 @@ export class CandidateDecoder {
   constructor(index: number, scope: AnswerScope) {
     this.#index = index
     this.#scope = scope
+    this.#callIds = new CallIds(scope)
   }
 
   get isFinished(): boolean {
@@ -211,8 +215,8 @@ export class CandidateDecoder {
   #startCall(id: string, name: string, emit: Emit): void {
     this.#close(emit)
     const block = this.#begin()
-    const callId = id === '' ? this.#scope.newId() : id
-    this.#call = { block, id: callId, args: new PartialArgs(), signature: undefined, willContinue: false }
+    const callId = this.#callIds.take(id === '' ? undefined : id)
+    this.#call = { block, id, args: new PartialArgs(), signature: undefined, willContinue: false }
     this.#called = true
     const at = { block, candidate: this.#index }
     emit({ type: 'tool-input-start', ...at, kind: 'function', callId, name, namespace: undefined })

@@ -62,8 +62,9 @@ export class GeminiDecoder implements StreamDecoder, PlainReader {
   #usage: Usage | undefined
   #servedTier: string | undefined
 
-  constructor({ vendor, newId, answers }: DecodeContext) {
-    this.#scope = { vendor, newId, nextBlock: () => this.#blocks++ }
+  constructor(context: DecodeContext) {
+    const { answers, ...scope } = context
+    this.#scope = { ...scope, nextBlock: () => this.#blocks++ }
     this.#asked = answers ?? 1
     this.#numberOf = answerNumbers(answers)
   }

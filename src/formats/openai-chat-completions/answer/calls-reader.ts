@@ -1,16 +1,16 @@
+import type { AnswerScope } from '@/formats/codec.ts'
 import { customCallIn, isEmpty } from '@/formats/openai-chat-completions/empty.ts'
 import { thoughtSignature } from '@/formats/openai-chat-completions/thought-signature.ts'
 import { joinPairs } from '@/formats/surrogates.ts'
+import { CallIds } from '@/formats/tools/call-ids.ts'
 import { inputText } from '@/formats/tools/call-input.ts'
 import type { Emit } from '@/generation/event.ts'
 import type { Signature } from '@/generation/part.ts'
 import { asNonEmpty, asNumber, asObject, asString, type JsonObject } from '@/json/json.ts'
 
 /** What the calls of one answer share with the rest of it. */
-interface CallScope {
+interface CallScope extends Omit<AnswerScope, 'nextBlock'> {
   candidate: number
-  vendor: string
-  newId: () => string
   /** Ends the text before the first call; gives the next block's number. */
   openBlock: (emit: Emit) => number
 }
@@ -35,6 +35,7 @@ interface OpenCall {
  */
 export class CallsReader {
   readonly #scope: CallScope
+  readonly #ids: CallIds
   readonly #calls: OpenCall[] = []
   /** By index, and by id. */
   readonly #known = new Map<number | string, OpenCall>()
@@ -45,6 +46,7 @@ export class CallsReader {
 
   constructor(scope: CallScope) {
     this.#scope = scope
+    this.#ids = new CallIds(scope)
   }
 
   get any(): boolean {
@@ -171,13 +173,13 @@ export class CallsReader {
   #start(call: OpenCall, emit: Emit): number {
     const block = this.#scope.openBlock(emit)
     call.block = block
-    call.id ??= this.#scope.newId()
+    const callId = this.#ids.take(call.id)
     emit({
       type: 'tool-input-start',
       block,
       candidate: this.#scope.candidate,
       kind: call.kind,
-      callId: call.id,
+      callId,
       name: call.name,
       namespace: undefined,
       ...(call.signature === undefined ? {} : { signature: call.signature }),

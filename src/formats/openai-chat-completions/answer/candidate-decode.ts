@@ -45,9 +45,8 @@ export class CandidateDecoder {
     this.index = index
     this.#scope = scope
     this.#calls = new CallsReader({
+      ...scope,
       candidate: index,
-      vendor: scope.vendor,
-      newId: scope.newId,
       openBlock: emit => {
         this.#close(emit)
         return scope.nextBlock()

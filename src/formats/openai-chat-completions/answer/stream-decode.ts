@@ -168,8 +168,9 @@ export class AnswerDecoder {
   /** The last chunk that names sources beside its choices, as some vendors do with every one. */
   #sourced: JsonObject | undefined
 
-  constructor({ vendor, newId, answers }: DecodeContext) {
-    this.#scope = { vendor, newId, nextBlock: () => this.#blocks++ }
+  constructor(context: DecodeContext) {
+    const { answers, ...scope } = context
+    this.#scope = { ...scope, nextBlock: () => this.#blocks++ }
     this.#asked = answers ?? 1
     this.#numberOf = answerNumbers(answers)
   }

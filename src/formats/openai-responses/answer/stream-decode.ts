@@ -81,7 +81,7 @@ export class EventDecoder implements StreamMachine<SseEvent, GenerationEvent> {
 
   constructor(context: DecodeContext) {
     this.#context = context
-    this.#callIds = new CallIds(context.newId)
+    this.#callIds = new CallIds(context)
   }
 
   /** See PlainReader. */
