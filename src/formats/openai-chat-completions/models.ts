@@ -13,7 +13,10 @@ export interface ModelTraits extends Pick<OpenaiModel, 'efforts' | 'cacheBreakpo
   takesCustomTools: boolean
   /** It searches the web, and has options for that. */
   isSearch: boolean
-  /** Its chat template takes system text in the first message alone: Qwen's from 3.5 on, MiniMax's passes over any other. */
+  /**
+   * Its chat template takes system text in the first message alone: Qwen's from 3.5 on. MiniMax's passes over any other, and
+   * DeepSeek's puts it in front of all, where it makes the cache of the conversation behind useless.
+   */
   systemFirst: boolean
 }
 
@@ -48,7 +51,7 @@ function traitsOf(model: string): ModelTraits {
     takesCustomTools: reasons === true && name.startsWith('gpt-'),
     cacheBreakpoints,
     isSearch: /search|sonar/.test(name),
-    // https://github.com/vllm-project/vllm/issues/41114
-    systemFirst: /^(?:qwen-?(?:3[._p][5-9]|[4-9])|minimax)/.test(name),
+    // https://github.com/vllm-project/vllm/issues/41114, https://github.com/farion1231/cc-switch/issues/7252
+    systemFirst: /^(?:qwen-?(?:3[._p][5-9]|[4-9])|minimax|deepseek)/.test(name),
   }
 }

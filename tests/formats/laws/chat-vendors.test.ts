@@ -119,7 +119,7 @@ function between(value: JsonObject[string], least: number, most: number, must: M
   must(number >= least && number <= most, `between ${least} and ${most}`)
 }
 
-/** Qwen's and MiniMax's templates: "System message must be at the beginning." */
+/** Qwen's and MiniMax's templates: "System message must be at the beginning." DeepSeek's puts it there, before what was cached. */
 function systemFirst(body: JsonObject, must: Must): void {
   const later = messagesOf(body).slice(1)
   must(
@@ -129,6 +129,7 @@ function systemFirst(body: JsonObject, must: Must): void {
 }
 
 function deepseek(body: JsonObject, must: Must): void {
+  systemFirst(body, must)
   const thinks = asObject(body['thinking'])?.['type'] !== 'disabled'
   must(!isForced(body) || !thinks, 'Thinking mode does not support this tool_choice')
   must(formatOf(body) !== 'json_schema', 'This response_format type is unavailable now')
