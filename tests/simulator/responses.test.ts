@@ -255,10 +255,14 @@ describe('responses refuses', () => {
     })
   })
 
-  test('but takes unknown fields and unknown items', async () => {
-    expect(
-      (await post('/v1/responses', { model: 'echo', tomorrow: 1, input: [{ type: 'tomorrow' }, user] }))
-        .status,
-    ).toBe(200)
+  test.each<[string, Record<string, unknown>]>([
+    ['unknown fields and unknown items', { tomorrow: 1, input: [{ type: 'tomorrow' }, user] }],
+    ['an output that no call asked for', { input: [user, { ...output, call_id: null, name: 'f' }] }],
+    [
+      'a function whose parameters are null',
+      { input: 'x', tools: [{ type: 'function', name: 'f', parameters: null, strict: null }] },
+    ],
+  ])('but takes %s', async (_, body) => {
+    expect((await post('/v1/responses', { model: 'echo', ...body })).status).toBe(200)
   })
 })

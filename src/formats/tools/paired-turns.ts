@@ -1,15 +1,8 @@
-import {
-  type MediaPart,
-  type Part,
-  type TextPart,
-  type ToolCallPart,
-  type ToolResultPart,
-  textPart,
-} from '@/generation/part.ts'
+import { type Part, type ToolCallPart, type ToolResultPart, textPart } from '@/generation/part.ts'
 import { isSilent, type Turn } from '@/generation/request.ts'
 import { parseObject } from '@/json/json.ts'
 import { DistinctIds } from './call-ids.ts'
-import { withMark } from './results.ts'
+import { resultInWords } from './results.ts'
 
 /** What stands for a result that the conversation lost: vendors refuse a call without one. */
 const NO_RESULT: Pick<ToolResultPart, 'type' | 'content' | 'isError' | 'cache'> = {
@@ -105,11 +98,9 @@ function resultsById(turns: readonly Turn[]): Map<string, ToolResultPart[]> {
   return results
 }
 
-/** A result whose call the conversation lost, as the user's words: still worth reading. */
-function inWords(part: Part): Part | readonly (TextPart | MediaPart)[] {
+/** A result whose call the conversation lost. */
+function inWords(part: Part): Part | readonly Part[] {
   if (part.type !== 'tool-result') return part
-  const { callId, name, content, isError, cache } = part
-  const of = name === undefined ? `call ${callId}` : `${name} (${callId})`
-  const label = `Result of tool ${of}${isError ? ', which failed' : ''}:`
-  return withMark([textPart(label), ...content], cache)
+  const { callId, name } = part
+  return resultInWords(name === undefined ? `tool call ${callId}` : `tool ${name} (${callId})`, part)
 }

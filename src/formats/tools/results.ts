@@ -19,6 +19,18 @@ export function withDocumentTexts(result: ToolResultPart, losses: Losses): ToolR
   return { ...result, content }
 }
 
+/**
+ * A result that answers no call of the conversation, as the user's words: still worth reading.
+ * @param source whose result it is
+ */
+export function resultInWords(
+  source: string,
+  { content, isError, cache }: Pick<ToolResultPart, 'content' | 'isError' | 'cache'>,
+): readonly (TextPart | MediaPart)[] {
+  const label = `Result of ${source}${isError ? ', which failed' : ''}:`
+  return withMark([textPart(label), ...content], cache)
+}
+
 /** The mark of a whole on the last of its parts that can have one, where marks have their place. */
 export function withMark<T extends Part>(parts: readonly T[], cache: CacheMark | undefined): readonly T[] {
   if (cache === undefined) return parts

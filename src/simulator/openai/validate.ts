@@ -118,8 +118,10 @@ export function optionalNumber(
 /** Name and input of a function that a request defines; one without parameters takes an empty object. */
 export function readFunction(definition: JsonObject, param: string): Pick<OfferedTool, 'name' | 'schema'> {
   const name = requireOpenaiName(definition['name'], `${param}.name`)
-  const { parameters = { type: 'object', properties: {} } } = definition
-  const schema = requireObject(parameters, `${param}.parameters`)
+  const schema = requireObject(
+    definition['parameters'] ?? { type: 'object', properties: {} },
+    `${param}.parameters`,
+  )
   const { type = 'object' } = schema
   const fault =
     type === 'object'

@@ -129,14 +129,21 @@ function readOutput(
   param: string,
   { prompt, calls, outputs }: Reading,
 ): void {
-  const id = requireCallId(item, param)
-  const kind = type.startsWith('custom') ? 'custom tool call' : 'function call'
-  if (calls.get(id) !== type.replace('_output', ''))
-    refuseOpenai(`No tool call found for ${kind} output with call_id ${id}.`, 'input')
-  outputs.add(id)
-  prompt.toolResults.push(
-    readParts(item['output'], `${param}.output`, ['input_text', 'input_image', 'input_file'], prompt),
+  const isUnasked = type === 'function_call_output' && (item['call_id'] ?? undefined) === undefined
+  if (!isUnasked) {
+    const id = requireCallId(item, param)
+    const kind = type.startsWith('custom') ? 'custom tool call' : 'function call'
+    if (calls.get(id) !== type.replace('_output', ''))
+      refuseOpenai(`No tool call found for ${kind} output with call_id ${id}.`, 'input')
+    outputs.add(id)
+  }
+  const text = readParts(
+    item['output'],
+    `${param}.output`,
+    ['input_text', 'input_image', 'input_file'],
+    prompt,
   )
+  if (!isUnasked) prompt.toolResults.push(text)
 }
 
 function requireCallId(item: JsonObject, param: string): string {

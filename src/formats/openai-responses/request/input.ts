@@ -3,6 +3,7 @@ import { callKind, callName, linkOf, pastInput } from '@/formats/openai-response
 import { decodeContent } from '@/formats/openai-responses/content.ts'
 import { decodeImageCall, decodeReasoning } from '@/formats/openai-responses/items.ts'
 import { FORMAT } from '@/formats/openai-responses/wire.ts'
+import { resultInWords } from '@/formats/tools/results.ts'
 import {
   type Part,
   type ReasoningPart,
@@ -14,7 +15,7 @@ import {
 } from '@/generation/part.ts'
 import type { Turn } from '@/generation/request.ts'
 import type { Tool } from '@/generation/tool.ts'
-import { asArray, asObject, asString, type JsonObject, type JsonValue } from '@/json/json.ts'
+import { asArray, asNonEmpty, asObject, asString, type JsonObject, type JsonValue } from '@/json/json.ts'
 import { decodeOutput, outputKind } from './tool-output.ts'
 import { decodeTools } from './tools.ts'
 
@@ -138,8 +139,17 @@ class InputReader implements Input {
 
   #result(item: JsonObject, kind: ToolCallKind, path: string): void {
     const callId = linkOf(item)
-    if (callId === undefined) throw invalidRequest(`${path}.call_id`, 'expected string')
-    this.#addResult(decodeOutput(item, callId, this.#kinds.get(callId) ?? kind))
+    if (callId !== undefined)
+      return this.#addResult(decodeOutput(item, callId, this.#kinds.get(callId) ?? kind))
+    const name = kind === 'function' ? asNonEmpty(item['name']) : undefined
+    if (name === undefined) throw invalidRequest(`${path}.call_id`, 'expected string')
+    this.#unasked(item, name)
+  }
+
+  /** What a function told without having been called, which OpenAI takes by its name. */
+  #unasked(item: JsonObject, name: string): void {
+    const tool = groupedName(asNonEmpty(item['namespace']), name)
+    this.add('user', [...resultInWords(`tool ${tool}`, decodeOutput(item, '', 'function'))])
   }
 
   /** Its tools join the request's; the call that asked for them gets a short answer. */
@@ -174,11 +184,14 @@ const USER_ITEMS: ReadonlySet<string> = new Set([
   'agent_message',
 ])
 
-/** The name under which the model finds the tool where namespaces are part of the name (tools/names.ts). */
 function announcedName(tool: Tool): string {
   if (tool.type === 'hosted') return tool.wireType
-  const isGrouped = tool.type !== 'client' && tool.namespace !== undefined
-  return isGrouped ? `${tool.namespace}__${tool.name}` : tool.name
+  return tool.type === 'client' ? tool.name : groupedName(tool.namespace, tool.name)
+}
+
+/** The name under which the model finds the tool where namespaces are part of the name (tools/names.ts). */
+function groupedName(namespace: string | undefined, name: string): string {
+  return namespace === undefined ? name : `${namespace}__${name}`
 }
 
 function impliedType(item: JsonObject, path: string): string {

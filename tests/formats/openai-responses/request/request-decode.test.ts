@@ -24,6 +24,21 @@ test('a result says the name of its tool, which its call may no longer', () => {
   expect(request({ input }).turns[0]?.parts).toMatchObject([{ type: 'tool-result', name: 'read' }])
 })
 
+test('a result that nobody asked for is told as the user’s words, by the name of its tool', () => {
+  const unasked = { type: 'function_call_output', output: [{ type: 'input_text', text: 'rain' }] }
+  const input = [
+    { ...unasked, call_id: null, name: 'read', namespace: 'weather' },
+    { ...unasked, name: 'look', status: 'incomplete' },
+  ]
+  expect(request({ input }).turns).toMatchObject([
+    { role: 'user', parts: [{ text: 'Result of tool weather__read:' }, { text: 'rain' }] },
+    { role: 'user', parts: [{ text: 'Result of tool look, which failed:' }, { text: 'rain' }] },
+  ])
+  expect(refusal({ input: [{ type: 'custom_tool_call_output', output: 'x' }] }).param).toBe(
+    'input[0].call_id',
+  )
+})
+
 function refusal(body: JsonObject): GatewayError {
   try {
     request(body)
