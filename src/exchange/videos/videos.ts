@@ -23,7 +23,7 @@ import { asString, type JsonObject } from '@/json/json.ts'
 import type { Catalog, Route } from '@/routing/model.ts'
 import type { Channel, ChannelKey } from '@/upstream/channel.ts'
 import { type KeepDependencies, keepJob } from './keep.ts'
-import type { VideoJob } from './store.ts'
+import type { VideoGateway, VideoJob } from './store.ts'
 import { type VideoDialect, viewOf } from './view.ts'
 
 /** A picture that a film begins with, where it has to be sent inside a JSON body. */
@@ -39,6 +39,11 @@ interface VideoOrder {
   body: RequestBody | Form
   /** Where callers reach this gateway. */
   origin: string
+}
+
+interface RemixOrder extends VideoOrder {
+  gateway: KeepDependencies & Pick<VideoGateway, 'catalog'>
+  body: RequestBody
 }
 
 /**
@@ -69,17 +74,18 @@ export function videoOperation(order: VideoOrder): WholeOperation {
  * key.
  * @throws GatewayError `unsupported_parameter`
  */
-export function remixOperation(order: VideoOrder & { body: RequestBody }, source: VideoJob): WholeOperation {
+export function remixOperation(order: RemixOrder, source: VideoJob): WholeOperation {
   if (dialectOf(source.channelFormat) !== 'openai')
     throw unsupported('video_id', 'is a video whose maker has no remix; order a new one')
+  const maker = makerOf(source, order.gateway.catalog.channels())
   const terms = { ...source.content.terms, prompt: asString(order.body.json['prompt']) ?? '' }
   return {
     model: source.calledModel,
     format: SURFACE_FORMAT.videos,
     delivery: 'whole',
     price: priceOf(terms),
-    objection: ({ channel }) => (makerOf(source, [channel]) === undefined ? makerIsGone() : undefined),
-    narrow: route => ({ ...route, channel: makerOf(source, [route.channel])?.channel ?? route.channel }),
+    objection: ({ channel }) => (channel.id === maker?.channel.id ? undefined : makerIsGone()),
+    narrow: route => ({ ...route, channel: maker?.channel ?? route.channel }),
     prepare: ({ upstreamModel }, context) => ({
       call: { kind: 'video-remix', model: upstreamModel, stream: false, id: source.upstreamId },
       body: order.body.bytes,
@@ -90,19 +96,27 @@ export function remixOperation(order: VideoOrder & { body: RequestBody }, source
   }
 }
 
-/** The channel that made a video, with the one key that sees it there; undefined once the operator took either away. */
-function makerOf(
-  job: VideoJob,
-  channels: Iterable<Channel>,
-): { channel: Channel; key: ChannelKey | undefined } | undefined {
-  for (const channel of channels) {
-    if (channel.name !== job.channel || channel.format !== job.channelFormat) continue
-    const { channelKeyHash: hash } = job
-    if (hash === undefined) return { channel: { ...channel, keys: [] }, key: undefined }
+/** A channel, with the one key that sees a video there. */
+interface Maker {
+  channel: Channel
+  key: ChannelKey | undefined
+}
+
+/**
+ * Who made a video, of the channels that there are: the one of its channel's name, else any that has the key that it was
+ * ordered with, as where the operator has renamed the channel. Undefined once the key, or a channel without any, is gone.
+ */
+function makerOf(job: VideoJob, channels: readonly Channel[]): Maker | undefined {
+  const { channelKeyHash: hash } = job
+  const isNamed = ({ name }: Channel) => name === job.channel
+  const makers = channels.flatMap((channel): Maker[] => {
+    if (channel.format !== job.channelFormat) return []
+    if (hash === undefined)
+      return isNamed(channel) ? [{ channel: { ...channel, keys: [] }, key: undefined }] : []
     const key = channel.keys.find(({ secret }) => Buffer.compare(hashOf(secret), hash) === 0)
-    if (key !== undefined) return { channel: { ...channel, keys: [key] }, key }
-  }
-  return undefined
+    return key === undefined ? [] : [{ channel: { ...channel, keys: [key] }, key }]
+  })
+  return makers.find(({ channel }) => isNamed(channel)) ?? makers[0]
 }
 
 /**

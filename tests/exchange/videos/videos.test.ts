@@ -558,6 +558,24 @@ describe('what the maker is told', () => {
     await gateway.apply(config())
   })
 
+  test('goes on where the operator has given its channel another name', async () => {
+    const { id } = await order('sora')
+    const made = maker.seen.at(-1)?.headers.get('authorization') ?? ''
+    const renamed = config().replaceAll(/(name|channel): sora,/g, '$1: sora-eu,')
+    const keepsOther =
+      '  - { name: other, format: openai-responses, base_url: "https://other.example", api_keys: ["x"] }\nmodels:'
+    await gateway.database.sql`delete from channel where name = 'sora'`
+    await gateway.apply(renamed.replace('models:', keepsOther))
+    maker.state = 'completed'
+    expect(await show(id)).toMatchObject({ status: 'completed' })
+    expect(await (await send('GET', `/v1/videos/${id}/content`)).text()).toBe('film')
+    expect((await send('POST', `/v1/videos/${id}/remix`, { prompt: 'a dog' })).status).toBe(200)
+    const asked = maker.seen.filter(({ path }) => path.includes('/v1/videos/'))
+    expect(asked.map(({ headers }) => headers.get('authorization'))).toEqual([made, made, made])
+    await gateway.database.sql`delete from channel where name in ('sora-eu', 'other')`
+    await gateway.apply(config())
+  })
+
   test('is nothing once the operator took that key away; the money comes back at the deadline', async () => {
     const before = await balance()
     const { id } = await order('sora')
