@@ -33,6 +33,20 @@ test('a checkpoint that failed is made up for by the next', async () => {
   expect(await stored(running)).toEqual([['a', 9n]])
 })
 
+test('a checkpoint in whose middle an exchange ends stores all, and tells who must end', async () => {
+  const running = new RunningHolds()
+  running.begin('a')
+  running.begin('b')
+  running.progress('a', 9n)
+  running.progress('b', 1n)
+  const stops = await running.checkpoint(async () => {
+    running.end('a')
+    return [{ id: 'b', reason: 'key_revoked' }]
+  })
+  expect(stops).toEqual([{ id: 'b', reason: 'key_revoked' }])
+  expect(await stored(running)).toEqual([])
+})
+
 test('who must end is told so once, if it runs here', async () => {
   const running = new RunningHolds()
   running.begin('a')

@@ -90,6 +90,18 @@ test.each([
   expect(circuit.isOpen).toBe(!isHeard)
 })
 
+test('a Redis is believed gone by three errors in a row, and not by as many among answers', async () => {
+  const { circuit } = closedCircuit()
+  const fail = () => circuit.call('key', () => Promise.reject(new Error('refused'))).catch(() => undefined)
+  for (let errors = 0; errors < 4; errors += 1) {
+    await fail()
+    if (errors % 2 === 1) await circuit.call('key', async () => undefined)
+  }
+  expect(circuit.isOpen).toBe(false)
+  for (let errors = 0; errors < 3; errors += 1) await fail()
+  expect(circuit.isOpen).toBe(true)
+})
+
 test('a Redis that is back is believed gone by three errors anew', async () => {
   const { clock, circuit, probes } = closedCircuit()
   const fail = () => circuit.call('key', () => Promise.reject(new Error('refused'))).catch(() => undefined)
