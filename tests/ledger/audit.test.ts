@@ -684,6 +684,23 @@ test('since the checkpoint it finds an entry that no wallet counts', async () =>
   expect(await about()).toBe(true)
 })
 
+test('since the checkpoint it looks at results of the day before it as well, which may be stored late', async () => {
+  const [idle, { accountId }] = [await busyPayer(), await busyPayer()]
+  await audit(url)
+  await sql`update audit_checkpoint set audited_at = now() - interval '9 days' where account_id = ${idle.accountId}`
+  const wrong = async (hoursAgo: number, sinceCheckpoint: boolean) => {
+    const [row] = await sql<{ id: string }[]>`
+      insert into exchange (id, account_id, key_id, surface, streamed, usage_source, cost_nano, cost_pico, status, end_state,
+        started_at, total_ms, attempts)
+      values (ledger_first_id(now() - make_interval(hours => ${hoursAgo})), ${accountId}, 1, 'chat', false, 'reported', 9, 1000,
+        200, 'complete', now() - make_interval(hours => ${hoursAgo}), 5, 1) returning id`
+    const found = failed(await audit(url, { accountId, sinceCheckpoint }))
+    await sql`delete from exchange where id = ${row?.id ?? ''}`
+    return found.includes('exchanges')
+  }
+  expect([await wrong(20, true), await wrong(28, true), await wrong(28, false)]).toEqual([true, false, true])
+})
+
 describe('in the serving process', () => {
   const inspector = (options: Partial<LedgerOptions> = {}) =>
     fixture.open({ timings: { auditMs: 60_000 }, ...options })
