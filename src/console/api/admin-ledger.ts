@@ -6,6 +6,7 @@ import { formatMoney } from '@/pricing/money.ts'
 import { administer, readActs } from '../acts.ts'
 import type { Console } from '../deployment.ts'
 import { ConsoleError } from '../failure.ts'
+import { MadeOnce } from '../made-once.ts'
 import { readDate, readExpiry } from '../moments.ts'
 import { readAmount } from '../money/amount.ts'
 import { codeId, makeCodes, type StoredCode, takeCodeBack } from '../money/redeem-codes.ts'
@@ -25,6 +26,7 @@ type StoredAudit = typeof auditRun.$inferSelect
 /** Redeem codes, audits, the system's health and the log of acts. */
 export function adminLedgerApi(console: Console, listener: Listener) {
   const { database } = console
+  const made = new MadeOnce<string[]>(console.clock)
 
   return controller('console-admin-ledger', console, listener, adminLedgerRoutes, {
     'GET /api/admin/redeem-codes': async ({ query }) => {
@@ -51,7 +53,8 @@ export function adminLedgerApi(console: Console, listener: Listener) {
       const expiresAt = readExpiry(body.expires_at, now)
       const creditExpiresAt = readExpiry(body.credit_expires_at, now, 'credit_expires_at')
       const terms = { amountNano, uses: body.uses ?? 1, count: body.count ?? 1, expiresAt, creditExpiresAt }
-      return { codes: await makeCodes(console, actorOf(call), terms) }
+      const make = () => makeCodes(console, actorOf(call), terms)
+      return { codes: await made.of(call.signedIn.user.id, body, make) }
     },
     'DELETE /api/admin/redeem-codes/:id': async ({ params, ...call }) =>
       codeRow(await takeCodeBack(console, actorOf(call), params.id)),

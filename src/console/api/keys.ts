@@ -9,6 +9,7 @@ import { reachedModels } from '../accounts/reach.ts'
 import type { Console } from '../deployment.ts'
 import { invalid, notFound } from '../failure.ts'
 import { keyLabel, keyLabels } from '../key-labels.ts'
+import { MadeOnce } from '../made-once.ts'
 import { readExpiry } from '../moments.ts'
 import { cursorId, cursorOf, type Page, readPage } from '../paging.ts'
 import { refuseOverwriting } from '../revision.ts'
@@ -18,6 +19,7 @@ import { controller, type Listener } from './controller.ts'
 /** An account holder's keys. */
 export function keysApi(console: Console, listener: Listener) {
   const keys = keyStore(console.database)
+  const created = new MadeOnce<{ key: Key; secret: string }>(console.clock)
 
   /** @throws ConsoleError `not_found`, for a key of somebody else as for none */
   async function ownKey(id: number, accountId: number): Promise<ApiKey> {
@@ -26,14 +28,16 @@ export function keysApi(console: Console, listener: Listener) {
     return key
   }
 
+  async function create(accountId: number, body: NewKeyBody): Promise<{ key: Key; secret: string }> {
+    const input = await readNewKey(console, accountId, body)
+    const { id, key } = await keys.createKey(input)
+    return { key: await shown(console, await ownKey(id, accountId)), secret: key }
+  }
+
   return controller('console-keys', console, listener, keyRoutes, {
     'GET /api/keys': ({ signedIn, query }) => keyPage(console, signedIn.user.accountId, query),
-    'POST /api/keys': async ({ signedIn, body }) => {
-      const { accountId } = signedIn.user
-      const input = await readNewKey(console, accountId, body)
-      const { id, key } = await keys.createKey(input)
-      return { key: await shown(console, await ownKey(id, accountId)), secret: key }
-    },
+    'POST /api/keys': ({ signedIn: { user }, body }) =>
+      created.of(user.accountId, body, () => create(user.accountId, body)),
     'PATCH /api/keys/:id': async ({ signedIn, params, body: { name, limits: wanted = {}, revision } }) => {
       const { id } = await ownKey(params.id, signedIn.user.accountId)
       const limits = limitChangesOf(wanted)

@@ -825,6 +825,14 @@ describe('redeem codes', () => {
     expect(nowhere).toMatchObject({ status: 404, message: 'There is no such code' })
   })
 
+  test('that are sent for again, since their answer was lost, are made and written down once', async () => {
+    const body = { amount: '3.00', count: 2, once: 'one-dialog-1' }
+    const first = await site.call(owner, 'POST /api/admin/redeem-codes', { body })
+    const line = await lastAct()
+    expect(await site.call(owner, 'POST /api/admin/redeem-codes', { body })).toEqual(first)
+    expect(await lastAct()).toEqual(line)
+  })
+
   test('that were used as often as they can be are not taken back, and nothing is written down', async () => {
     const { codes } = await site.call(owner, 'POST /api/admin/redeem-codes', { body: { amount: '0.5' } })
     await site.call(ada, 'POST /api/billing/redeem', { body: { code: codes[0] ?? '' } })

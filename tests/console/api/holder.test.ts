@@ -74,6 +74,16 @@ describe('a key', () => {
     expect(JSON.stringify(await site.call(ada, 'GET /api/keys', { query: {} }))).not.toContain(secret)
   })
 
+  test('that is sent for again, since its answer was lost, is made once', async () => {
+    const body = { name: 'lost', once: 'one-dialog-1' }
+    const first = await site.call(ada, 'POST /api/keys', { body })
+    expect(await site.call(ada, 'POST /api/keys', { body })).toEqual(first)
+    const bob = await site.signUp('bob-with-a-key@example.com')
+    expect((await site.call(bob, 'POST /api/keys', { body })).secret).not.toBe(first.secret)
+    const { items } = await site.call(ada, 'GET /api/keys', { query: { search: 'lost' } })
+    expect(items.map(({ id }) => id)).toEqual([first.key.id])
+  })
+
   test('is made with everything that narrows it', async () => {
     const { key } = await site.call(ada, 'POST /api/keys', {
       body: {

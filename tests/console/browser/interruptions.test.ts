@@ -212,6 +212,30 @@ describe.skipIf(!HAS_BROWSER)('in the middle of something', () => {
     await page.getByRole('button', { name: 'Revoke made and lost' }).waitFor()
   })
 
+  guarantee('keys and codes whose answer was lost are made once, and shown to who tries again', async () => {
+    const countOf = async () =>
+      (await stage.database.sql`select hash from api_key union all select code_hash from redeem_code`).length
+    const madeOnce = async (address: string, name: string) => {
+      const before = await countOf()
+      const make = page.getByRole('dialog').getByRole('button', { name })
+      await page.route(address, route =>
+        route.request().method() === 'GET' ? route.fallback() : lose(route),
+      )
+      await make.click()
+      await page.getByRole('dialog').getByText('look whether it was done').waitFor()
+      await page.unroute(address)
+      await make.click()
+      await page.getByRole('button', { name: /^I have copied/ }).click()
+      expect((await countOf()) - before).toBe(1)
+    }
+    await page.goto('/keys?new=yes')
+    await madeOnce('**/api/keys', 'Create key')
+    await page.goto('/admin/redeem-codes')
+    await page.getByRole('button', { name: 'Make codes' }).first().click()
+    await page.getByLabel('Amount').fill('3')
+    await madeOnce('**/api/admin/redeem-codes', 'Make codes')
+  })
+
   guarantee('a second factor whose answer was lost is seen to be on, and can be turned off', async () => {
     const dialog = page.getByRole('dialog')
     const code = dialog.getByRole('textbox', { name: 'Code' })

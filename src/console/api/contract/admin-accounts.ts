@@ -18,6 +18,7 @@ import {
   moment,
   money,
   nullable,
+  once,
   oneOf,
   ownPassword,
   page,
@@ -51,8 +52,7 @@ const account = closed({
 export type Account = Static<typeof account>
 
 const models = Type.Array(Type.String({ minLength: 1, maxLength: 200 }), { maxItems: 1000 })
-/** With `once`, of which whoever asks thinks anew for each posting, it is posted once however often it is sent. */
-const posting = closed({ amount, reason, once: Type.Optional(Type.String({ pattern: '^[\\w-]{8,64}$' })) })
+const posting = closed({ amount, reason, once })
 /** What is left of it at `expires_at` is taken away. */
 const credit = closed({ ...posting.properties, expires_at: Type.Optional(nullable(when)) })
 const posted = closed({ entry_id: Type.String(), balance: money })

@@ -1,6 +1,19 @@
 import { type Static, Type } from '@sinclair/typebox'
 import { contracts } from './route.ts'
-import { amount, closed, id, moment, money, nullable, oneOf, page, paging, uuid, when } from './words.ts'
+import {
+  amount,
+  closed,
+  id,
+  moment,
+  money,
+  nullable,
+  once,
+  oneOf,
+  page,
+  paging,
+  uuid,
+  when,
+} from './words.ts'
 
 /** A code that gives credit; the code itself is shown once, when it is made. */
 const redeemCode = closed({
@@ -124,6 +137,7 @@ export const adminLedgerRoutes = contracts({
       count: Type.Optional(Type.Integer({ minimum: 1, maximum: 1_000 })),
       expires_at: Type.Optional(nullable(when)),
       credit_expires_at: Type.Optional(nullable(when)),
+      once,
     }),
     response: closed({ codes: Type.Array(Type.String()) }),
   },

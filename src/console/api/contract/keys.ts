@@ -12,6 +12,7 @@ import {
   moment,
   money,
   nullable,
+  once,
   oneOf,
   page,
   paging,
@@ -60,6 +61,7 @@ const newKey = closed({
   ),
   cap: Type.Optional(nullable(closed({ amount, period: capPeriod }))),
   limits: Type.Optional(limitChanges),
+  once,
 })
 export type NewKey = Static<typeof newKey>
 

@@ -34,6 +34,8 @@ export const moment = Type.String({ minLength: 20, maxLength: 40 })
 /** A day or a moment, ISO 8601; a day is its beginning in UTC. */
 export const when = Type.String({ pattern: '^\\d{4}-\\d{2}-\\d{2}(T[0-9:.]{5,16}(Z|[+-]\\d{2}:\\d{2}))?$' })
 export const id = Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER })
+/** Of which whoever asks thinks anew for each thing to be made: it is made once, however often it is asked for. */
+export const once = Type.Optional(Type.String({ pattern: '^[\\w-]{8,64}$' }))
 /** A request id or an entry's id. */
 export const uuid = Type.String({ pattern: '^[\\da-fA-F]{8}(-[\\da-fA-F]{4}){3}-[\\da-fA-F]{12}$' })
 /** Beside what is no part of an address: what cannot be seen or turns the writing round, so that two would look like one. */

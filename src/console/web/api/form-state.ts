@@ -49,8 +49,8 @@ export function useForm<Texts>(initial: Texts, send: (texts: Texts) => Promise<u
 }
 
 /**
- * What a dialog that moves money calls its posting, however often it is sent: after an answer that was lost it is still
- * posted once. 128 random bits; `crypto.randomUUID` is there on https and localhost only.
+ * What a dialog that makes something calls it, however often it is sent: after an answer that was lost it is still made
+ * once. 128 random bits; `crypto.randomUUID` is there on https and localhost only.
  */
 export function useOnce(): string {
   const [bytes] = useState(() => crypto.getRandomValues(new Uint8Array(16)))

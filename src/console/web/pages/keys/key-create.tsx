@@ -3,7 +3,7 @@ import type { ConsoleOutput } from '../../../api/contract/api.ts'
 import type { ReachedModel } from '../../../api/contract/models.ts'
 import { call } from '../../api/client.ts'
 import { wrong } from '../../api/failure.ts'
-import { useForm } from '../../api/form-state.ts'
+import { useForm, useOnce } from '../../api/form-state.ts'
 import { type Query, useQuery } from '../../api/query.ts'
 import { NO_LIMITS, readLimits } from '../../format/limit-texts.ts'
 import { readList } from '../../format/number.ts'
@@ -68,6 +68,7 @@ function KeyForm({
   onCreated(created: Created): void
 }) {
   const currency = useCurrency()
+  const once = useOnce()
   const [isNarrowed, setNarrowed] = useState(false)
   const create = useForm(NEW_KEY, async texts => {
     const amount = optionalAmount(texts.cap, 'cap')
@@ -82,6 +83,7 @@ function KeyForm({
           expires_at: readLocalTime(texts.expires_at),
           cap: amount === undefined ? undefined : { amount, period: texts.period },
           allow_ips: texts.allow_ips.trim() === '' ? undefined : readList(texts.allow_ips),
+          once,
         },
       }),
     )

@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks'
 import type { RedeemCode } from '../../../../api/contract/admin-ledger.ts'
 import { call } from '../../../api/client.ts'
-import { useForm } from '../../../api/form-state.ts'
+import { useForm, useOnce } from '../../../api/form-state.ts'
 import { useCursorList } from '../../../api/query.ts'
 import { counted, wholeNumber } from '../../../format/number.ts'
 import { readLocalTime } from '../../../format/time.ts'
@@ -135,6 +135,7 @@ function isOver(end: string | null): boolean {
 function Create({ onClose }: { onClose(): void }) {
   const currency = useCurrency()
   const [codes, setCodes] = useState<string[]>()
+  const once = useOnce()
   const none = { amount: '', count: '1', uses: '1', expires_at: '', credit_expires_at: '' }
   const create = useForm(none, async texts => {
     const made = await call('POST /api/admin/redeem-codes', {
@@ -144,6 +145,7 @@ function Create({ onClose }: { onClose(): void }) {
         uses: typedCount(texts.uses, 'uses'),
         expires_at: readLocalTime(texts.expires_at),
         credit_expires_at: readLocalTime(texts.credit_expires_at),
+        once,
       },
     })
     setCodes(made.codes)
