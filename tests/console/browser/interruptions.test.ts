@@ -236,6 +236,26 @@ describe.skipIf(!HAS_BROWSER)('in the middle of something', () => {
     await madeOnce('**/api/admin/redeem-codes', 'Make codes')
   })
 
+  guarantee('who has used a link whose answer was lost is led to the sign-in', async () => {
+    const dialog = await openNewAccount(page)
+    await dialog.getByLabel('Email').fill('lost-in@example.com')
+    await dialog.getByLabel('Your password').fill(OWNER.password)
+    await dialog.getByRole('button', { name: 'Create account' }).click()
+    const { page: theirs } = await stage.visitor()
+    await theirs.goto((await page.getByTestId('link').textContent()) ?? '')
+    await theirs.getByLabel('Password').fill(OWNER.password)
+    await theirs.route('**/api/links/accept', lose)
+    const accept = theirs.getByRole('button', { name: 'Accept the invitation' })
+    await accept.click()
+    await theirs.getByText('look whether it was done').waitFor()
+    await theirs.unroute('**/api/links/accept')
+    await accept.click()
+    await theirs.getByText('was used already').waitFor()
+    await theirs.getByRole('link', { name: 'Go to sign in' }).click()
+    await theirs.getByRole('heading', { name: 'Sign in', exact: true }).waitFor()
+    await theirs.context().close()
+  })
+
   guarantee('a second factor whose answer was lost is seen to be on, and can be turned off', async () => {
     const dialog = page.getByRole('dialog')
     const code = dialog.getByRole('textbox', { name: 'Code' })

@@ -22,16 +22,7 @@ export function LinkPage() {
   // Whatever else was answered tells nothing of the link.
   const isDead = [400, 404].includes(link.failure?.status ?? 0)
   return (
-    <Gate
-      title={isDead ? 'This link does not work' : 'One moment'}
-      foot={
-        <p>
-          <a class="alone" href="/sign-in">
-            Go to sign in
-          </a>
-        </p>
-      }
-    >
+    <Gate title={isDead ? 'This link does not work' : 'One moment'} foot={<ToSignIn />}>
       {isDead ? (
         <>
           <FailureNotice failure={link.failure} />
@@ -43,6 +34,17 @@ export function LinkPage() {
         </Answer>
       )}
     </Gate>
+  )
+}
+
+/** For whom the link has nothing any more: also where its last answer was lost, and it has let them in. */
+function ToSignIn() {
+  return (
+    <p>
+      <a class="alone" href="/sign-in">
+        Go to sign in
+      </a>
+    </p>
   )
 }
 
@@ -94,7 +96,7 @@ function AcceptLink({ token, link }: { token: string; link: Link }) {
   })
   const words = WORDS[link.kind]
   return (
-    <Gate title={words.title} lead={words.lead}>
+    <Gate title={words.title} lead={words.lead} foot={accept.failure && <ToSignIn />}>
       <Form action={accept} verb={words.verb}>
         {link.email === null ? (
           <EmailField hint="You sign in with it." {...accept.field('email')} />
