@@ -521,6 +521,10 @@ export const gatewayProcess = pgTable('process', {
   address: text().notNull(),
 })
 
+/** Of entries: neither what a request cost nor a correction of it. As the index says it, so that Postgres takes that. */
+export const isBesideUsage = (kind: AnyPgColumn) =>
+  sql`${kind} not in ('usage', 'usage_trueup', 'usage_refund')`
+
 /**
  * Every movement of money: one row moves `amount` between a wallet and the house account of its kind. Append-only, by
  * trigger. In the database it is partitioned by month of its id, which drizzle cannot say.
@@ -550,6 +554,7 @@ export const entry = pgTable(
   t => [
     primaryKey({ columns: [t.id, t.kind] }),
     index('entry_account_seq').on(t.accountId, t.seq),
+    index('entry_beside_usage').on(t.accountId, t.seq).where(isBesideUsage(t.kind)),
     index('entry_budget').on(t.budgetKeyId, t.seq).where(sql`${t.budgetKeyId} is not null`),
     index('entry_refund_of').on(t.ref).where(sql`${t.kind} = 'usage_refund'`),
     index('entry_payment').on(t.ref).where(sql`${t.kind} in ('topup', 'refund', 'chargeback', 'adjustment')`),

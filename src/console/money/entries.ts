@@ -1,6 +1,6 @@
-import { and, between, desc, eq, gte, inArray, lt, notInArray } from 'drizzle-orm'
+import { and, between, desc, eq, gte, lt, not } from 'drizzle-orm'
 import type { Database } from '@/db/connect.ts'
-import { type EntryKind, entry, ledgerGrant } from '@/db/schema.ts'
+import { entry, isBesideUsage, ledgerGrant } from '@/db/schema.ts'
 import { formatMoney } from '@/pricing/money.ts'
 import type { Entry } from '../api/contract/billing.ts'
 import { readDate } from '../moments.ts'
@@ -9,9 +9,6 @@ import { numbersOf, readMonths } from './months.ts'
 
 /** A posting on an account, as it is stored. */
 export type StoredEntry = typeof entry.$inferSelect
-
-/** What requests cost, and what was corrected of it. */
-const USAGE: EntryKind[] = ['usage', 'usage_trueup', 'usage_refund']
 
 /** The entries of an account, newest first. */
 export async function entryPage(
@@ -25,7 +22,8 @@ export async function entryPage(
   // No index has the times of an account: its months tell where they are, so that nobody looks for them from the newest on.
   const numbers = isOfTime ? numbersOf(await readMonths(database, accountId), from, to) : undefined
   if (isOfTime && numbers === undefined) return { items: [], next: null }
-  const kinds = { all: undefined, usage: inArray(entry.kind, USAGE), other: notInArray(entry.kind, USAGE) }
+  const isOther = isBesideUsage(entry.kind)
+  const kinds = { all: undefined, usage: not(isOther), other: isOther }
   const read = (limit: number) =>
     database.orm
       .select({ entry, expiresAt: ledgerGrant.expiresAt })

@@ -58,3 +58,15 @@ test.each<[string | undefined, string | undefined, number[]]>([
 ])('there are those from %p to %p, whatever their numbers', async (from, to, numbers) => {
   expect(await numbersOf(from, to)).toEqual(numbers)
 })
+
+test('credit is found without a look at the requests that were charged since', async () => {
+  const busy = await openPayer(database, { creditNano: 1n })
+  const ids = Array.from({ length: EACH }, () => Bun.randomUUIDv7())
+  await sql`
+    insert into entry (id, kind, account_id, seq, amount, balance_after, cost_pico)
+    select id, 'usage', ${busy.accountId}, 1 + n, -1, 1, 1000 from unnest(${ids}::uuid[]) with ordinality as made(id, n)`
+  const before = await rowsRead()
+  const { items } = await entryPage(database, busy.accountId, { show: 'other' })
+  expect(items.map(({ seq }) => seq)).toEqual(['1'])
+  expect((await rowsRead()) - before).toBeLessThan(100)
+})

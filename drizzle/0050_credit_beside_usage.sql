@@ -1,0 +1,1 @@
+CREATE INDEX "entry_beside_usage" ON "entry" USING btree ("account_id","seq") WHERE "entry"."kind" not in ('usage', 'usage_trueup', 'usage_refund');
