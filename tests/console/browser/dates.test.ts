@@ -159,4 +159,30 @@ describe.skipIf(!HAS_BROWSER)('usage and requests between two dates', () => {
     },
     BROWSER_TIMEOUT_MS,
   )
+
+  test.each([5, -50])(
+    'reckons by the clock of the server where that of the browser is %i hours ahead',
+    async hours => {
+      const holder = await site.signUp(`clock-${hours}@example.com`)
+      const { key } = await site.call(holder, 'POST /api/keys', { body: { name: 'k' } })
+      await gateway.database.sql`insert into exchange (id, account_id, key_id, model, surface, streamed,
+          usage_source, status, end_state, started_at, total_ms, attempts)
+        values (${Bun.randomUUIDv7()}, ${holder.accountId}, ${key.id}, 'm', 'chat', true, 'reported', 200,
+          'complete', now(), 1, 1)`
+      const { context, page, faults } = await openVisitor(browser, site.url)
+      await signInBy(holder, context, site.url)
+      await page.clock.setSystemTime(Date.now() + hours * 3_600_000)
+      await page.goto('/requests?since=hour')
+      await page.getByRole('row').nth(1).waitFor()
+      await page.getByLabel('Time').selectOption('Dates')
+      await page.waitForLoadState('networkidle')
+      expect(await page.getByRole('row').count()).toBe(2)
+      await page.goto('/?range=day')
+      await page.getByRole('definition').filter({ hasText: /^1$/ }).first().waitFor()
+      await page.goto('/settings')
+      await page.getByText('just now').first().waitFor()
+      expect(faults).toEqual([])
+    },
+    BROWSER_TIMEOUT_MS,
+  )
 })

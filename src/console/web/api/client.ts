@@ -1,6 +1,7 @@
 import type { ConsoleApi, ConsoleInput, ConsoleOutput } from '../../api/contract/api.ts'
 import { beginCall } from './calls.ts'
 import { failureOf, lostAnswer } from './failure.ts'
+import { hearTime } from './server-time.ts'
 
 /** `METHOD /path` of a route of the console's API, as its contract names it. */
 type RouteName = keyof ConsoleApi
@@ -47,13 +48,15 @@ async function ask<Name extends RouteName>({ name, input, signal }: Call<Name>):
   const method = name.slice(0, name.indexOf(' '))
   const end = beginCall()
   try {
-    return await fetch(addressOf(name, input), {
+    const response = await fetch(addressOf(name, input), {
       method,
       ...(body === undefined
         ? {}
         : { headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) }),
       signal: signal ?? null,
     })
+    hearTime(response.headers.get('date'))
+    return response
   } catch (error) {
     throw method === 'GET' || signal?.aborted ? error : lostAnswer()
   } finally {

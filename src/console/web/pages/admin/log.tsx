@@ -4,6 +4,7 @@ import { useAddressState, useSettled } from '../../api/address.ts'
 import { call } from '../../api/client.ts'
 import { fieldsOf } from '../../api/form-state.ts'
 import { useCursorList } from '../../api/query.ts'
+import { serverNow } from '../../api/server-time.ts'
 import { TextField } from '../../parts/field.tsx'
 import { ListTable } from '../../parts/list-table.tsx'
 import { Empty } from '../../parts/notice.tsx'
@@ -24,7 +25,7 @@ export function LogPage() {
   const part = { action: action.trim(), target: target.trim(), by: by.trim() }
   const key = timeOf(time, 0) && JSON.stringify([part, time])
   const acts = useCursorList(key, idOf, (cursor, signal) =>
-    call('GET /api/admin/log', { query: { ...part, ...timeOf(time, Date.now()), cursor } }, signal),
+    call('GET /api/admin/log', { query: { ...part, ...timeOf(time, serverNow()), cursor } }, signal),
   )
   return (
     <Page

@@ -4,6 +4,7 @@ import type { Entry } from '../../../api/contract/billing.ts'
 import { useAddressState, useSettled } from '../../api/address.ts'
 import type { Page } from '../../api/page.ts'
 import { useCursorList } from '../../api/query.ts'
+import { serverNow } from '../../api/server-time.ts'
 import { type Option, Segments } from '../../parts/field.tsx'
 import { ListTable } from '../../parts/list-table.tsx'
 import { Empty } from '../../parts/notice.tsx'
@@ -47,7 +48,7 @@ export function EntryList({ about, changes, ask, onRefunded, empty }: EntryListP
   const list = useCursorList(
     key,
     idOf,
-    (cursor, signal) => ask({ show: filter.show, ...timeOf(filter, Date.now()), cursor }, signal),
+    (cursor, signal) => ask({ show: filter.show, ...timeOf(filter, serverNow()), cursor }, signal),
     changes,
   )
   return (

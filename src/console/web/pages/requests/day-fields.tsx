@@ -1,3 +1,4 @@
+import { serverNow } from '../../api/server-time.ts'
 import { daysBefore, readDays, typedDay } from '../../format/time.ts'
 import { choices, type Option, SelectField, TextField } from '../../parts/field.tsx'
 import { DAYS, SPANS } from '../../stream/line-filter.ts'
@@ -52,6 +53,6 @@ export function DayFields({ first, last, change }: Days & { change(days: Partial
 
 /** What one begins with: the last seven days. */
 export function lastWeek(): Days {
-  const today = new Date()
+  const today = new Date(serverNow())
   return { first: typedDay(daysBefore(today, 6)), last: typedDay(today) }
 }

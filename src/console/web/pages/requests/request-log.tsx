@@ -4,6 +4,7 @@ import type { RequestLine } from '../../../api/contract/requests.ts'
 import { useAddressState, useSettled } from '../../api/address.ts'
 import { addressOf, call } from '../../api/client.ts'
 import { MOST_LIVE, useCursorList } from '../../api/query.ts'
+import { serverNow } from '../../api/server-time.ts'
 import { readCount } from '../../format/number.ts'
 import { Button } from '../../parts/button.tsx'
 import { CheckField } from '../../parts/field.tsx'
@@ -151,6 +152,6 @@ function NeverInLog({ isForAll }: { isForAll: boolean }) {
 function queryOf(filter: LineFilter, isForAll: boolean) {
   const { model, key, status, id, end, account, channel } = filter
   const end_state = ENDS.find(({ value }) => value === end)?.value
-  const own = { model, key_id: readCount(key), status, id, end_state, ...timeOf(filter, Date.now()) }
+  const own = { model, key_id: readCount(key), status, id, end_state, ...timeOf(filter, serverNow()) }
   return isForAll ? { ...own, account_id: readCount(account), channel } : own
 }

@@ -3,6 +3,7 @@ import type { ConsoleInput } from '../../../api/contract/api.ts'
 import { useAddressState, useSettled } from '../../api/address.ts'
 import { addressOf, call } from '../../api/client.ts'
 import { useQuery } from '../../api/query.ts'
+import { serverNow } from '../../api/server-time.ts'
 import { daysBefore, readDays, typedDay, ZONE } from '../../format/time.ts'
 import { type Option, Segments } from '../../parts/field.tsx'
 import { Empty } from '../../parts/notice.tsx'
@@ -131,7 +132,7 @@ export function UsageCard({ at, accountId, groups, empty }: UsageCardProps) {
 
 /** Whole days, of which today is the last. */
 function startOf(range: Range): string {
-  const now = new Date()
+  const now = new Date(serverNow())
   if (range === 'day') return new Date(now.getTime() - 86_400_000).toISOString()
   return daysBefore(now, DAYS[range === 'days' ? 'week' : range] - 1).toISOString()
 }
@@ -140,7 +141,7 @@ function startOf(range: Range): string {
 function timeOf(range: Range, { from, to }: { from: string; to: string }): LogTime {
   if (range === 'day') return { since: 'day', first: '', last: '' }
   if (range === 'days') return { since: LOG_DAYS, first: from, last: to }
-  return { since: LOG_DAYS, first: typedDay(new Date(startOf(range))), last: typedDay(new Date()) }
+  return { since: LOG_DAYS, first: typedDay(new Date(startOf(range))), last: typedDay(new Date(serverNow())) }
 }
 
 /** What one begins with who wants other dates. */

@@ -1,5 +1,6 @@
 import { useMemo } from 'preact/hooks'
 import type { Usage } from '../../../api/contract/usage.ts'
+import { serverNow } from '../../api/server-time.ts'
 import { alignedMoney, shortMoney } from '../../format/money.ts'
 import { compactNumber } from '../../format/number.ts'
 import { timeTexts, zoneName } from '../../format/time.ts'
@@ -39,7 +40,7 @@ export function UsageChart({ usage, measure, logOf }: UsageChartProps) {
     measure === 'spend' ? alignedMoney(values.map(asMoney), currency) : values.map(compactNumber)
   const isDaily = usage.bucket === 'day'
   const inPart = useMemo(
-    () => new Set(bucketsInPart(usage, Date.now()).map(iso => Date.parse(iso) / 1000)),
+    () => new Set(bucketsInPart(usage, serverNow()).map(iso => Date.parse(iso) / 1000)),
     [usage],
   )
   const timeText = useMemo(() => {

@@ -5,6 +5,7 @@ import type { PriceSet, Prices } from '../../../../api/contract/words.ts'
 import { useAction } from '../../../api/action.ts'
 import { call } from '../../../api/client.ts'
 import { wrong } from '../../../api/failure.ts'
+import { serverNow } from '../../../api/server-time.ts'
 import { addMoney } from '../../../format/money.ts'
 import { counted } from '../../../format/number.ts'
 import { forceInWords, typedFutureDay, withChange, withoutChange } from '../../../format/price-changes.ts'
@@ -37,7 +38,7 @@ export function PriceDialog({
   const [day, setDay] = useState('')
   const [preview, setPreview] = useState<Preview>()
   const look = useAction(async () => {
-    const from = typedFutureDay(day, 'from', new Date())
+    const from = typedFutureDay(day, 'from', new Date(serverNow()))
     const read = readPriceTexts({ ...texts, changes: [] })
     if ('field' in read) wrong(`prices.${read.field}`, read.message)
     if (from !== undefined && read.prices === null)

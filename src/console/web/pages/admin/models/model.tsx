@@ -4,6 +4,7 @@ import type { ConsoleOutput } from '../../../../api/contract/api.ts'
 import { call } from '../../../api/client.ts'
 import { useOpened } from '../../../api/opened.ts'
 import { namesNothing, useQuery } from '../../../api/query.ts'
+import { serverNow } from '../../../api/server-time.ts'
 import { wholeNumber } from '../../../format/number.ts'
 import { Button } from '../../../parts/button.tsx'
 import { Confirm } from '../../../parts/confirm.tsx'
@@ -86,7 +87,7 @@ export function ModelPage() {
               </p>
               <Table
                 label="Price versions"
-                columns={versionColumns(model.price_version, Date.now())}
+                columns={versionColumns(model.price_version, serverNow())}
                 rows={versions}
                 keyOf={version => version.version}
               />

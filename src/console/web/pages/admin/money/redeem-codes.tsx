@@ -3,6 +3,7 @@ import type { RedeemCode } from '../../../../api/contract/admin-ledger.ts'
 import { call } from '../../../api/client.ts'
 import { useForm, useOnce } from '../../../api/form-state.ts'
 import { useCursorList } from '../../../api/query.ts'
+import { serverNow } from '../../../api/server-time.ts'
 import { counted, wholeNumber } from '../../../format/number.ts'
 import { readLocalTime } from '../../../format/time.ts'
 import { typedAmount, typedCount } from '../../../format/typed.ts'
@@ -129,7 +130,7 @@ function isExpired({ expires_at, credit_expires_at }: RedeemCode): boolean {
 }
 
 function isOver(end: string | null): boolean {
-  return end !== null && Date.parse(end) < Date.now()
+  return end !== null && Date.parse(end) < serverNow()
 }
 
 function Create({ onClose }: { onClose(): void }) {
