@@ -192,6 +192,10 @@ describe.skipIf(!HAS_BROWSER)('every page of the console', () => {
       const swatches = await groundsOf('.legend-list .swatch')
       expect(swatches.length).toBeGreaterThan(1)
       expect(new Set(swatches).size).toBe(swatches.length)
+      // A ground of their own is none then, and a border says where they end.
+      await goTo(page, { name: 'keys', path: '/keys', heading: 'Keys' })
+      const border = "getComputedStyle(document.querySelector('.badge')).borderTopStyle"
+      expect(await page.evaluate<string>(border)).toBe('solid')
       await page.emulateMedia({ forcedColors: 'none' })
     },
     BROWSER_TIMEOUT_MS,
