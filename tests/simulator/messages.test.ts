@@ -416,4 +416,21 @@ describe('messages refuses', () => {
       200,
     )
   })
+
+  test.each([
+    { type: 'fallback', from: { model: 'a' }, to: { model: 'b' } },
+    { type: 'mcp_tool_listing', mcp_server_name: 'files', tools: [] },
+    {
+      type: 'advisor_tool_result',
+      tool_use_id: 'srvtoolu_1',
+      content: { type: 'advisor_result', text: 'go' },
+    },
+  ])('and what the vendor said of its own workings in an earlier answer: %j', async block => {
+    const messages = [
+      user('x'),
+      { role: 'assistant', content: [block, { type: 'text', text: 'so' }] },
+      user('y'),
+    ]
+    expect((await post('/v1/messages', { model: 'echo', max_tokens: 9, messages })).status).toBe(200)
+  })
 })

@@ -126,8 +126,11 @@ const KINDS = {
     'tool_search_tool_result',
     'mcp_tool_use',
     'mcp_tool_result',
+    'mcp_tool_listing',
+    'advisor_tool_result',
     'container_upload',
     'compaction',
+    'fallback',
   ],
   system: ['text', 'tool_addition', 'tool_removal'],
 }
