@@ -146,6 +146,8 @@ export interface OpaquePart {
   /** The wire `type` of the item, for reports. */
   name: string
   value: JsonValue
+  /** What it looked for, where it is a search of the web. */
+  query?: string
 }
 
 /** A piece of a turn or of an answer. Each encoder decides about every kind. */

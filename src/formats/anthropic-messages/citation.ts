@@ -1,7 +1,6 @@
-import { unwrapSignature } from '@/formats/signatures/signature.ts'
 import type { Citation } from '@/generation/part.ts'
 import { asObjects, asString, type JsonObject, type JsonValue } from '@/json/json.ts'
-import { NOBODYS, replySignature } from './reply.ts'
+import { isNobodys, replySignature } from './reply.ts'
 import { FORMAT } from './wire.ts'
 
 /** The citations of a text block. (A document's `citations: {enabled}` is a setting and no list.) */
@@ -44,6 +43,6 @@ export function encodeCitation(citation: Citation): JsonObject | undefined {
 export function encodeCitationHistory(citation: Citation): JsonObject | undefined {
   const wire = citation.wire?.format === FORMAT ? citation.wire.value : undefined
   const key = asString(wire?.['encrypted_index'])
-  const isOurs = key === '' || (key !== undefined && unwrapSignature(key, FORMAT).vendor === NOBODYS.vendor)
+  const isOurs = key === '' || (key !== undefined && isNobodys(key))
   return isOurs ? undefined : wire
 }

@@ -1,5 +1,5 @@
 import type { ReplyContext } from '@/formats/codec.ts'
-import { wrapSignature } from '@/formats/signatures/signature.ts'
+import { unwrapSignature, wrapSignature } from '@/formats/signatures/signature.ts'
 import type { Signature } from '@/generation/part.ts'
 import { FORMAT, type MessageUsage } from './wire.ts'
 
@@ -39,9 +39,14 @@ export function thoughtDisplay(request: ReplyContext['request']): ThoughtDisplay
 
 /**
  * Clients give thinking back only with a signature, so a thought that came with none gets one that no vendor made:
- * on its return it is told apart and never reaches an upstream. The same goes for the keys of their sources.
+ * on its return it is told apart and never reaches an upstream. The same goes for the keys of their sources and pages.
  */
-export const NOBODYS: Signature = { format: FORMAT, vendor: 'tollgate', value: '' }
+const NOBODYS: Signature = { format: FORMAT, vendor: 'tollgate', value: '' }
+
+/** Whether an opaque field that a caller sent back holds what no vendor made. */
+export function isNobodys(value: string): boolean {
+  return unwrapSignature(value, FORMAT).vendor === NOBODYS.vendor
+}
 
 /** A signature as callers of this format get it: wrapped, so that its maker is known when it comes back. */
 export function replySignature(signature: Signature | undefined): string {

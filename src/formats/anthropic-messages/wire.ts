@@ -36,6 +36,8 @@ export type {
   MessageDeltaUsage,
   RefusalStopDetails,
   ServerToolUsage,
+  ServerToolUseBlock,
+  WebSearchToolResultBlock,
 } from '@anthropic-ai/sdk/resources/messages/messages'
 
 /** The `type` of a streamed event; the SDK hides `ping` and `error` from its users. */

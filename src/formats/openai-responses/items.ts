@@ -1,7 +1,15 @@
 import { imageTypeOf } from '@/formats/openai/image-type.ts'
 import { unwrapSignature } from '@/formats/signatures/signature.ts'
 import { type MediaPart, mediaPart, type OpaquePart, type ReasoningPart } from '@/generation/part.ts'
-import { asArray, asObject, asString, isJsonObject, type JsonObject, type JsonValue } from '@/json/json.ts'
+import {
+  asArray,
+  asObject,
+  asString,
+  asStrings,
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+} from '@/json/json.ts'
 import { FORMAT } from './wire.ts'
 
 /** A message's content parts; some backends write its text in their place. */
@@ -68,7 +76,15 @@ export function decodeImageCall(item: JsonObject): MediaPart | OpaquePart {
 
 /** An item that only this format knows. */
 export function opaqueItem(item: JsonObject, type: string): OpaquePart {
-  return { type: 'opaque', format: FORMAT, name: type, value: item }
+  const { query, queries } = (type === 'web_search_call' && asObject(item['action'])) || {}
+  const sought = asString(query) ?? asStrings(queries)[0]
+  return {
+    type: 'opaque',
+    format: FORMAT,
+    name: type,
+    value: item,
+    ...(sought !== undefined && { query: sought }),
+  }
 }
 
 /** The item inside an opaque part of this format; undefined when it holds none. */

@@ -5,6 +5,7 @@ import {
   replySignature,
   type ThoughtDisplay,
 } from '@/formats/anthropic-messages/reply.ts'
+import type { SearchBlocks } from '@/formats/anthropic-messages/search-blocks.ts'
 import { FORMAT } from '@/formats/anthropic-messages/wire.ts'
 import { mediaWords } from '@/formats/media/media-words.ts'
 import { NO_NOTE, type PlainWriter } from '@/formats/plain/plain-text.ts'
@@ -42,12 +43,14 @@ export class BlockWriter {
   readonly written: Written = { toolUse: false, refusal: false }
   readonly #showThoughts: boolean
   readonly #sealThoughts: boolean
+  readonly #search: SearchBlocks
   #index = 0
   #current: Current | undefined
   /** A thought has ended without a signature, and may yet get that of the call or image behind it. */
   #isUnsigned = false
 
-  constructor(thoughts: ThoughtDisplay) {
+  constructor(thoughts: ThoughtDisplay, search: SearchBlocks) {
+    this.#search = search
     this.#showThoughts = thoughts === 'shown'
     this.#sealThoughts = thoughts !== 'hidden'
   }
@@ -73,6 +76,7 @@ export class BlockWriter {
         this.#current = { kind: 'text', block: event.block, shown: false, held: '' }
         return
       case 'text-citation': {
+        this.#search.cite(event.citation)
         const citation = encodeCitation(event.citation)
         if (citation === undefined || this.#current?.kind !== 'text') return
         this.#showText(this.#current, '', emit)
@@ -103,9 +107,8 @@ export class BlockWriter {
           emit,
         )
       case 'opaque':
-        if (event.part.format === FORMAT && isJsonObject(event.part.value)) {
-          this.#whole(event.part.value, undefined, emit)
-        }
+        if (event.part.format !== FORMAT) this.#search.search(event.part)
+        else if (isJsonObject(event.part.value)) this.#own(event.part.value, emit)
         return
       default:
         event satisfies never
@@ -116,6 +119,7 @@ export class BlockWriter {
   end(emit: EmitText): void {
     this.close(emit)
     this.#leaveUnsigned(emit)
+    for (const block of this.#search.blocks()) this.#own(block, emit)
   }
 
   /** Ends the open block, if one is open. */
@@ -268,6 +272,14 @@ export class BlockWriter {
     this.#startBlock(JSON.stringify(block), emit)
     if (delta !== undefined) this.#delta(delta, emit)
     this.#stop(emit)
+  }
+
+  /** A block of this API's alone: of a call the input comes as a delta, from which clients put it together. */
+  #own(block: JsonObject, emit: EmitText): void {
+    const { input } = block
+    if (!isJsonObject(input)) return this.#whole(block, undefined, emit)
+    const delta = { type: 'input_json_delta', partial_json: JSON.stringify(input) }
+    this.#whole({ ...block, input: {} }, delta, emit)
   }
 
   #show(current: { shown: boolean }, block: string, emit: EmitText): void {

@@ -7,6 +7,7 @@ import {
   replySignature,
   thoughtDisplay,
 } from '@/formats/anthropic-messages/reply.ts'
+import { SearchBlocks } from '@/formats/anthropic-messages/search-blocks.ts'
 import { FORMAT } from '@/formats/anthropic-messages/wire.ts'
 import type { DecodeContext, ReplyContext } from '@/formats/codec.ts'
 import { brokenAnswer, complaintIn, errorInAnswer } from '@/formats/faults/fault.ts'
@@ -92,10 +93,14 @@ export function encodeResponse(response: GenerationResponse, context: ReplyConte
 
 function encodeContent(parts: readonly Part[], context: ReplyContext): JsonObject[] {
   const content: JsonObject[] = []
+  const search = new SearchBlocks(context)
   for (const part of parts) {
+    if (part.type === 'text') part.citations.forEach(search.cite, search)
+    if (part.type === 'opaque') search.search(part)
     if (part.type === 'tool-call' || part.type === 'media') signBefore(part, content, context)
     content.push(...encodeAnswerPart(part, context))
   }
+  content.push(...search.blocks())
   return content
 }
 

@@ -1,5 +1,6 @@
 import type { GatewayError } from '@/errors/gateway-error.ts'
 import { REPLY_NULLS, replyId, thoughtDisplay } from '@/formats/anthropic-messages/reply.ts'
+import { SearchBlocks } from '@/formats/anthropic-messages/search-blocks.ts'
 import { BlockQueue } from '@/formats/block-queue.ts'
 import type { ReplyContext } from '@/formats/codec.ts'
 import { cutAnswer } from '@/formats/faults/fault.ts'
@@ -43,7 +44,7 @@ class EventEncoder implements StreamEncoder {
     const display = thoughtDisplay(context.request)
     this.#context = context
     this.#thoughts = display !== 'hidden'
-    this.#writer = new BlockWriter(display)
+    this.#writer = new BlockWriter(display, new SearchBlocks(context))
   }
 
   push(event: GenerationEvent, emit: EmitText): void {

@@ -1,4 +1,5 @@
 import { decodeBlock } from '@/formats/anthropic-messages/block-decode.ts'
+import { withoutSearchBlocks } from '@/formats/anthropic-messages/search-blocks.ts'
 import { invalidRequest } from '@/formats/invalid.ts'
 import { withoutMediaWords } from '@/formats/media/media-words.ts'
 import { type Part, type TextPart, textPart } from '@/generation/part.ts'
@@ -42,7 +43,7 @@ function decodeMessage(wire: JsonObject, path: string): Turn {
       return { role: 'user', parts: resultsFirst(parts) }
     case 'assistant':
       refuseKind(parts, 'tool-result', `${path}.content`, 'tool_result blocks stand in user messages')
-      return { role: 'assistant', parts: parts.map(withoutMediaWords) }
+      return { role: 'assistant', parts: withoutSearchBlocks(parts).map(withoutMediaWords) }
     // Claude Code writes system text in the middle of the talk.
     case 'system':
       return { role: 'system', parts: parts.filter(part => !isToolChange(part)) }
