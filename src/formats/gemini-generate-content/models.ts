@@ -32,6 +32,8 @@ export interface ModelTraits {
   refusesUnsignedImages: boolean
   /** Takes media inside a functionResponse. */
   mediaInResults: boolean
+  /** Takes with an image how closely to look at it; older ones have one measure for a whole request. */
+  mediaResolution: boolean
   /** Fetches public https addresses itself. */
   fetchesUrls: boolean
   /** Goes on with a last turn of its own; others refuse one: https://ai.google.dev/gemini-api/docs/generate-content/whats-new-gemini-3.6 */
@@ -58,6 +60,7 @@ const OLDER: ModelTraits = {
   refusesUnsignedCalls: false,
   refusesUnsignedImages: false,
   mediaInResults: false,
+  mediaResolution: false,
   fetchesUrls: false,
   prefill: true,
   candidates: { geminiApi: 8, elsewhere: 8 },
@@ -78,6 +81,7 @@ const GEMINI_3: ModelTraits = {
   refusesUnsignedCalls: true,
   refusesUnsignedImages: false,
   mediaInResults: true,
+  mediaResolution: true,
   fetchesUrls: true,
   prefill: false,
   candidates: OLDER.candidates,
@@ -96,6 +100,7 @@ const UNKNOWN: ModelTraits = {
   ...GEMINI_3,
   mixedTools: false,
   refusesUnsignedCalls: false,
+  mediaResolution: false,
   prefill: true,
   refuses: [],
 }

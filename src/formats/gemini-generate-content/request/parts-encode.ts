@@ -42,9 +42,18 @@ export function encodeUserPart(part: Part, to: PartDestination): WirePart[] {
 
 /** None for a document of no text. */
 function encodeSaidMedia(part: MediaPart, to: PartDestination): WirePart[] {
-  const media = encodeMedia(part, to)
-  return media.text === '' ? [] : [media]
+  const level = to.traits.mediaResolution ? RESOLUTION_LEVELS[part.detail ?? 'auto'] : undefined
+  const media = encodeMedia(level === undefined ? part : { ...part, detail: undefined }, to)
+  return media.text === '' ? [] : [present({ ...media, mediaResolution: level && { level } })]
 }
+
+/** https://ai.google.dev/gemini-api/docs/generate-content/media-resolution */
+const RESOLUTION_LEVELS = {
+  auto: undefined,
+  low: 'MEDIA_RESOLUTION_LOW',
+  high: 'MEDIA_RESOLUTION_HIGH',
+  original: 'MEDIA_RESOLUTION_ULTRA_HIGH',
+} as const
 
 /** The parts of a model's turn, its signatures on the parts they belong to. */
 export function encodeModelParts(parts: readonly Part[], to: PartDestination): WirePart[] {

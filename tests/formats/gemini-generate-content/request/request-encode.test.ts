@@ -268,6 +268,38 @@ describe('media', () => {
     expect(() => parts(G25, media(file))).toThrow('another vendor')
   })
 
+  const PIXEL = { type: 'base64', data: 'iVBORw0KGgo=' } as const
+
+  test.each([
+    ['auto', undefined],
+    ['low', { level: 'MEDIA_RESOLUTION_LOW' }],
+    ['high', { level: 'MEDIA_RESOLUTION_HIGH' }],
+    ['original', { level: 'MEDIA_RESOLUTION_ULTRA_HIGH' }],
+  ] as const)('an image of the detail %s has that measure from Gemini 3 on', (detail, mediaResolution) => {
+    for (const model of [G3, 'gemini-4-neon']) {
+      const { body, losses } = encode({ turns: [user(media(PIXEL, { detail }))] }, model)
+      const inlineData = { mimeType: 'image/png', data: PIXEL.data }
+      expect(body['contents']).toEqual([
+        { role: 'user', parts: [{ inlineData, ...(mediaResolution && { mediaResolution }) }] },
+      ])
+      expect(losses).toEqual([])
+    }
+  })
+
+  test('how closely to look is a loss before Gemini 3, at models of unknown names, and in a result', () => {
+    const image = media(PIXEL, { detail: 'low' })
+    const talks = [
+      [G25, [user(image)]],
+      ['mine', [user(image)]],
+      [G3, [assistant(call('c')), user(result('c', [image]))]],
+    ] as const
+    for (const [model, turns] of talks) {
+      const { body, losses } = encode({ turns: [...turns] }, model)
+      expect(JSON.stringify(body)).not.toContain('mediaResolution')
+      expect(losses.map(({ field }) => field)).toContain('imageDetail')
+    }
+  })
+
   test('a text document becomes text with its title', () => {
     const part = media({ type: 'text', text: 'body' }, { kind: 'document', title: 'T', context: 'C' })
     expect(parts(G25, part)).toMatchObject([{ parts: [{ text: 'T\n\nC\n\nbody' }] }])
