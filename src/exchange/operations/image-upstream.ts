@@ -42,7 +42,11 @@ export function writeImages(
   const way = imageWayOf(route)
   const losses = (lost: LostFact[]) => [...request.unread, ...lost.map(fact => words[fact])].sort()
   if (way === 'gemini') {
-    const { before, after, lost } = gemini.encodeGenerateRequest(request, route.channel, words.count)
+    const { before, after, lost } = gemini.encodeGenerateRequest(
+      request,
+      { vendor: route.channel.vendor, model },
+      words.count,
+    )
     return {
       call: { kind: 'generate', model, stream: false },
       body: bodyOf([Buffer.from(before), ...inputs.flatMap(inline), Buffer.from(after)]),

@@ -13,7 +13,7 @@ import {
 } from '@/json/json.ts'
 import { decodeFinishReason } from './answer/finish.ts'
 import { readUsage } from './answer/usage.ts'
-import { unstored } from './models.ts'
+import { modelTraits, unstored } from './models.ts'
 import { callerPath, camelKeys, parametersOf, unknownKeys } from './request/keys.ts'
 
 /**
@@ -25,6 +25,8 @@ import { callerPath, camelKeys, parametersOf, unknownKeys } from './request/keys
 const MAX_PREDICTIONS = 4
 const IMAGEN_RATIOS = ['1:1', '3:4', '4:3', '9:16', '16:9'] as const
 const IMAGEN_TYPES: ReadonlySet<string> = new Set(['image/png', 'image/jpeg'])
+/** What an image's size is called, each double the last; the first unless said. */
+const IMAGE_SIZES = ['1K', '2K', '4K'] as const
 const GEMINI_RATIOS = ['1:1', '2:3', '3:2', '3:4', '4:3', '4:5', '5:4', '9:16', '16:9', '21:9'] as const
 
 /** Whether an upstream's model is called by `:predict`. */
@@ -94,6 +96,7 @@ export function encodePredictRequest(request: ImageRequest): { body: JsonObject;
   const takesType = mediaType === undefined || IMAGEN_TYPES.has(mediaType)
   if (count > MAX_PREDICTIONS) throw unsupported('n', `cannot be above ${MAX_PREDICTIONS} for this model`)
   const { ratio, isSame } = ratioOf(request, IMAGEN_RATIOS)
+  const isLarger = largerSize(request) !== undefined
   return {
     body: {
       instances: [{ prompt: request.prompt }],
@@ -103,7 +106,7 @@ export function encodePredictRequest(request: ImageRequest): { body: JsonObject;
         outputOptions: mediaType !== undefined && takesType ? { mimeType: mediaType } : undefined,
       }),
     },
-    lost: lostFacts(isSame, takesType),
+    lost: lostFacts(isSame && !isLarger, takesType),
   }
 }
 
@@ -146,7 +149,7 @@ export function encodePredictions({ images }: ImageAnswer): JsonObject {
  */
 export function encodeGenerateRequest(
   request: ImageRequest,
-  target: Pick<Target, 'vendor'>,
+  target: Pick<Target, 'vendor' | 'model'>,
   countName: string,
 ): {
   before: string
@@ -155,12 +158,15 @@ export function encodeGenerateRequest(
 } {
   if ((request.count ?? 1) > 1) throw unsupported(countName, 'cannot be above 1 for this model')
   const { ratio, isSame } = ratioOf(request, GEMINI_RATIOS)
-  const imageConfig = ratio === undefined ? undefined : { aspectRatio: ratio }
+  const larger = largerSize(request)
+  const takesSize = larger === undefined || modelTraits(target.model).imageSizes
+  const imageSize = takesSize ? larger : undefined
+  const imageConfig = ratio === undefined ? undefined : present({ aspectRatio: ratio, imageSize })
   const rest = { generationConfig: { responseModalities: ['IMAGE'], imageConfig }, ...unstored(target) }
   return {
     before: `{"contents":[{"role":"user","parts":[${JSON.stringify({ text: request.prompt })}`,
     after: `]}],${JSON.stringify(rest).slice(1)}`,
-    lost: lostFacts(isSame, request.mediaType === undefined),
+    lost: lostFacts(isSame && takesSize, request.mediaType === undefined),
   }
 }
 
@@ -203,4 +209,11 @@ function ratioOf(
   if (aspectRatio !== undefined) return { ratio: aspectRatio, isSame: true }
   const nearest = size && nearestRatio(size, ratios)
   return { ratio: nearest?.ratio, isSame: nearest?.isSame ?? true }
+}
+
+/** The nearest size, where that is a larger one than what is made if nothing is said. */
+function largerSize({ size }: ImageRequest): (typeof IMAGE_SIZES)[number] | undefined {
+  if (size === undefined) return undefined
+  const doublings = Math.round(Math.log2(Math.sqrt(size.width * size.height) / 1024))
+  return doublings < 1 ? undefined : (IMAGE_SIZES[doublings] ?? IMAGE_SIZES.at(-1))
 }

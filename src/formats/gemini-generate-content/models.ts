@@ -30,6 +30,8 @@ export interface ModelTraits {
   refusesUnsignedCalls: boolean
   /** Refuses images of its own turns without a signature. */
   refusesUnsignedImages: boolean
+  /** Makes images larger than 1K if it is told to. */
+  imageSizes: boolean
   /** Takes media inside a functionResponse. */
   mediaInResults: boolean
   /** Takes with an image how closely to look at it; older ones have one measure for a whole request. */
@@ -59,6 +61,7 @@ const OLDER: ModelTraits = {
   callIds: false,
   refusesUnsignedCalls: false,
   refusesUnsignedImages: false,
+  imageSizes: false,
   mediaInResults: false,
   mediaResolution: false,
   fetchesUrls: false,
@@ -80,6 +83,7 @@ const GEMINI_3: ModelTraits = {
   callIds: true,
   refusesUnsignedCalls: true,
   refusesUnsignedImages: false,
+  imageSizes: false,
   mediaInResults: true,
   mediaResolution: true,
   fetchesUrls: true,
@@ -91,7 +95,13 @@ const GEMINI_3: ModelTraits = {
 /** To 3.1: several answers are a 400 of the Gemini API, and none of Vertex. */
 const FIRST_3: ModelTraits = { ...GEMINI_3, prefill: true, candidates: { geminiApi: 1, elsewhere: 8 } }
 
-const IMAGES_3: ModelTraits = { ...GEMINI_3, refusesUnsignedImages: true, candidates: ONE }
+const IMAGES_3: ModelTraits = {
+  ...GEMINI_3,
+  thinking: { type: 'level', levels: ['MINIMAL', 'HIGH'] },
+  refusesUnsignedImages: true,
+  imageSizes: true,
+  candidates: ONE,
+}
 
 const NO_THINKING: Thinking = { type: 'none' }
 
@@ -121,10 +131,8 @@ const MODELS: readonly (readonly [RegExp, ModelTraits])[] = [
   [/gemini-[12](?:\.|-|$)/, OLDER],
   [/gemini-.*(?:tts|audio|live)/, { ...GEMINI_3, thinking: NO_THINKING, candidates: ONE }],
   [/gemini-3-pro-image/, { ...IMAGES_3, thinking: NO_THINKING }],
-  [
-    /gemini-.*(?:image|nano-banana)/,
-    { ...IMAGES_3, thinking: { type: 'level', levels: ['MINIMAL', 'HIGH'] } },
-  ],
+  [/gemini-.*lite-image/, { ...IMAGES_3, imageSizes: false }],
+  [/gemini-.*(?:image|nano-banana)/, IMAGES_3],
   [/gemini-3-pro/, { ...FIRST_3, thinking: { type: 'level', levels: ['LOW', 'HIGH'] } }],
   [/gemini-3\.1-pro/, { ...FIRST_3, thinking: { type: 'level', levels: ['LOW', 'MEDIUM', 'HIGH'] } }],
   [/gemini-3(?:-|\.1-)/, FIRST_3],

@@ -37,6 +37,8 @@ models:
   - { id: "up/dall-e-3", channels: [{ channel: up-openai, model: "dall-e-3" }], prices: { per_image: { "1024x1024": 0.04, "1792x1024": 0.08 } } }
   - { id: "up/imagen", channels: [{ channel: up-gemini, model: "imagen-4.0" }], prices: { per_image: { "16:9": 0.05, default: 0.04 } } }
   - { id: "up/gemini-image", channels: [{ channel: up-gemini, model: "gemini-2.5-flash-image" }], prices: { input: 0.3, output: 30 } }
+  - { id: "up/gemini-3-image", channels: [{ channel: up-gemini, model: "gemini-3-pro-image" }], prices: { input: 2, output: 120 } }
+  - { id: "up/gemini-lite-image", channels: [{ channel: up-gemini, model: "gemini-3.1-flash-lite-image" }], prices: { input: 0.3, output: 30 } }
   - { id: "up/embedding-only", channels: [{ channel: up-openai, model: "e" }], prices: { input: 1 } }
 `)
 
@@ -378,6 +380,13 @@ describe('on Imagen', () => {
     expect((await jsonOf(strict)).error).toMatchObject({ code: 'unsupported_parameter', param: 'size' })
   })
 
+  test('a larger size than it makes unasked is a loss', async () => {
+    answer = predictions(1)
+    const body = { model: 'up/imagen', prompt: 'x', size: '2048x2048' }
+    const response = await post('/v1/images/generations', body)
+    expect(response.headers.get('x-tollgate-losses')).toBe('size')
+  })
+
   test('an image that is withheld is a 400 with the reason, and free', async () => {
     answer = () => Response.json({ predictions: [{ raiFilteredReason: 'not this' }] })
     const response = await post('/v1/images/generations', { model: 'up/imagen', prompt: 'x' })
@@ -452,6 +461,31 @@ describe("on Gemini's own image models", () => {
     // 7 * 0.3 + 1290 * 30 per million.
     expect(await lastCharge()).toBe(-38_702_100n)
   })
+
+  test.each([
+    ['1024x1024', { aspectRatio: '1:1' }],
+    ['1792x1024', { aspectRatio: '16:9' }],
+    ['2048x2048', { aspectRatio: '1:1', imageSize: '2K' }],
+    ['2160x3840', { aspectRatio: '9:16', imageSize: '2K' }],
+    ['4096x4096', { aspectRatio: '1:1', imageSize: '4K' }],
+    ['9000x6000', { aspectRatio: '3:2', imageSize: '4K' }],
+  ])('from Gemini 3 on a size of %s is made as large as is nearest', async (size, imageConfig) => {
+    answer = generated
+    const body = { model: 'up/gemini-3-image', prompt: 'x', size }
+    const response = await post('/v1/images/generations', body)
+    expect(JSON.parse(textOf(upstream.seen[0])).generationConfig.imageConfig).toEqual(imageConfig)
+    expect(response.headers.get('x-tollgate-losses')).toBeNull()
+  })
+
+  test.each(['up/gemini-image', 'up/gemini-lite-image'])(
+    'a larger one than %s makes is a loss',
+    async model => {
+      answer = generated
+      const response = await post('/v1/images/generations', { model, prompt: 'x', size: '2048x2048' })
+      expect(textOf(upstream.seen[0])).not.toContain('imageSize')
+      expect(response.headers.get('x-tollgate-losses')).toBe('size')
+    },
+  )
 
   test('a media type that it cannot be told is a loss', async () => {
     answer = generated
