@@ -110,13 +110,13 @@ export async function oneReceipt(
 /** The requests of an account, or of all, as they end: for as long as whoever watches may see them. */
 export function tailOf(
   console: Console,
-  { request }: Incoming<SignedIn>,
+  { request, signedIn }: Incoming<SignedIn>,
   { accountId, showsChannel, showsAccount }: LogView,
 ): Response {
   const { clock, database, tail, log } = console
   const least = accountId === undefined ? 'read_only' : null
   return eventStream(clock, request.signal, sink =>
-    tail.listen(async rows => {
+    tail.listen(signedIn.user.accountId, async rows => {
       const own = accountId === undefined ? rows : rows.filter(row => row.accountId === accountId)
       if (own.length === 0) return
       const mayStill = await isStillSignedIn(console, request, least).catch(error => {

@@ -1,6 +1,7 @@
 import type { Clock } from '@/clock/clock.ts'
 import type { Database } from '@/db/connect.ts'
 import type { Log } from '@/telemetry/log.ts'
+import { ConsoleError } from '../failure.ts'
 import { readNewest, type StoredExchange } from './request-log.ts'
 
 type TailListener = (rows: readonly StoredExchange[]) => void | Promise<void>
@@ -16,6 +17,8 @@ const POLL_MS = 1_000
 const OVERLAP_MS = 5_000
 /** Of a flood the newest are told. */
 const MOST_AT_ONCE = 2_000
+/** Of one account: each looks at its session in the database whenever it has something to tell. */
+const MOST_LISTENERS = 20
 
 /**
  * Tells of every request that ends, on whichever process: while anybody listens, the log is asked once a second, for
@@ -23,7 +26,8 @@ const MOST_AT_ONCE = 2_000
  */
 export class LiveTail {
   readonly #options: TailOptions
-  readonly #listeners = new Set<TailListener>()
+  /** With the account of who listens. */
+  readonly #listeners = new Map<TailListener, number>()
   /** What was told of the overlap, with the moment that it was stored. */
   readonly #told = new Map<string, number>()
   /** When the first listener came; what was stored before is no news. */
@@ -36,9 +40,19 @@ export class LiveTail {
     this.#options = options
   }
 
-  /** Returns what ends it. */
-  listen(listener: TailListener): () => void {
-    this.#listeners.add(listener)
+  /**
+   * Returns what ends it.
+   * @throws ConsoleError `unavailable` where as many listen for the account already as may
+   */
+  listen(account: number, listener: TailListener): () => void {
+    const own = this.#listeners.values().filter(whose => whose === account)
+    if (own.toArray().length >= MOST_LISTENERS) {
+      throw new ConsoleError(
+        'unavailable',
+        `${MOST_LISTENERS} live logs are open for this account: close one`,
+      )
+    }
+    this.#listeners.set(listener, account)
     if (this.#stop === undefined) {
       this.#startedAt = undefined
       void this.poll()
@@ -87,6 +101,6 @@ export class LiveTail {
     if (newest !== undefined && newest.storedAt > this.#newest) this.#newest = newest.storedAt
     const forgotten = this.#newest.getTime() - 2 * OVERLAP_MS
     for (const [id, at] of this.#told) if (at < forgotten) this.#told.delete(id)
-    if (fresh.length > 0) for (const listener of this.#listeners) void listener(fresh)
+    if (fresh.length > 0) for (const listener of this.#listeners.keys()) void listener(fresh)
   }
 }

@@ -1,5 +1,6 @@
 import { describe, expect, spyOn, test } from 'bun:test'
 import { fileConsole } from '#tests/support/gateway/file-gateway.ts'
+import { until } from '#tests/support/upstreams/upstream.ts'
 
 const { gateway, site } = await fileConsole()
 const ada = await site.signUp('ada@example.com')
@@ -374,6 +375,26 @@ test('the live log tells of a request of this account as it ends, and of no othe
   await gateway.server.flush()
   await site.console.tail.poll()
   expect((await firstTold(stream)).map(({ id }) => id)).toEqual([own])
+})
+
+test('an account has 20 live logs open at once, and another one when one of them has ended', async () => {
+  const watcher = await site.signUp('watcher@example.com')
+  const open = (signal?: AbortSignal) =>
+    site.send(watcher, 'GET /api/live/requests', {}, signal === undefined ? {} : { signal })
+  const one = new AbortController()
+  const streams = await Promise.all([open(one.signal), ...Array.from({ length: 19 }, () => open())])
+  expect(streams.map(({ status }) => status)).toEqual(Array(20).fill(200))
+  expect(await site.fail(watcher, 'GET /api/live/requests')).toMatchObject({ code: 'unavailable' })
+  // Nobody else is kept from theirs.
+  const other = await site.send(ada, 'GET /api/live/requests')
+  expect(other.status).toBe(200)
+  one.abort()
+  await until(async () => {
+    const again = await open()
+    streams.push(again)
+    return again.status === 200
+  })
+  await Promise.all([other, ...streams].map(({ body }) => body?.cancel().catch(() => undefined)))
 })
 
 test('whose a request is, administrators are told by the address, in the log, live and on the receipt, and holders not at all', async () => {
