@@ -105,6 +105,20 @@ describe('thoughts that a Chat caller sends back', () => {
     })
     expect(body).toBe(asked({}))
   })
+
+  test('are left out from among the parts of a message, too, as Mistral has them', () => {
+    const thinking = { type: 'thinking', thinking: [{ type: 'text', text: 't' }] }
+    const text = { type: 'text', text: 'a' }
+    const without = { model: 'devstral-latest', withoutReasoning: true }
+    const sent = (...content: object[]) =>
+      JSON.parse(handedOn('openai-chat-completions', asked({ content }), 'api.mistral.ai', without))
+        .messages[1].content
+    expect(sent(thinking, text)).toEqual([text])
+    expect(sent(thinking)).toBe('')
+    const bytes = Buffer.from(asked({ content: [thinking, text] }))
+    const body = { bytes, json: JSON.parse(bytes.toString()), texts: PLAIN_TEXTS }
+    expect(CODECS['openai-chat-completions'].passthrough.signatures(body)).toEqual(['t'])
+  })
 })
 
 describe('what a vendor of Chat refuses of what the gateway asks for', () => {

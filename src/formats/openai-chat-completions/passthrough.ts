@@ -1,9 +1,18 @@
 import type { Passage, PassedBody, PassthroughCodec } from '@/formats/codec.ts'
 import { modelEdits } from '@/formats/model-edit.ts'
-import { asArray, asNumber, asObject, asString, type JsonObject, type JsonValue } from '@/json/json.ts'
+import {
+  asArray,
+  asNumber,
+  asObject,
+  asObjects,
+  asString,
+  type JsonObject,
+  type JsonValue,
+} from '@/json/json.ts'
 import type { Texts } from '@/json/outline.ts'
 import type { JsonEdit } from '@/json/splice.ts'
 import { modelTraits } from './models.ts'
+import { isThinkingBlock, thinkingText } from './reasoning-details.ts'
 import { asksOpenaiForUsage, wantsUsage } from './reply.ts'
 import { hasFlatTools } from './tools-decode.ts'
 import { type VendorTraits, vendorTraits } from './vendors.ts'
@@ -32,6 +41,7 @@ function edits({ json, texts }: PassedBody, passage: Passage): JsonEdit[] {
     if (thoughts.isLossy) lose('reasoningHistory')
     found.push(...thoughts.edits)
   }
+  if (withoutReasoning) found.push(...thinkingPartEdits(json))
   // Usage is wanted of every stream; who does not know the field sends it unasked.
   if (!vendor.takesStreamOptions) {
     if (json['stream_options'] !== undefined) found.push({ path: ['stream_options'], remove: true })
@@ -51,7 +61,11 @@ function edits({ json, texts }: PassedBody, passage: Passage): JsonEdit[] {
 function signatures({ json, texts }: PassedBody): string[] {
   return asArray(json['messages'])
     .map(asObject)
-    .flatMap(message => asString(message?.['reasoning_content'] ?? message?.['reasoning']) || [])
+    .flatMap(message => [
+      asString(message?.['reasoning_content'] ?? message?.['reasoning']) ?? '',
+      ...asObjects(message?.['content']).filter(isThinkingBlock).map(thinkingText),
+    ])
+    .filter(text => text !== '')
     .map(text => texts.whole(text))
 }
 
@@ -80,6 +94,17 @@ function reasoningEdits(json: JsonObject, texts: Texts, field: VendorTraits['rea
     return found
   })
   return { edits, isLossy }
+}
+
+/** Takes out the thoughts that stand among the parts of a message, as Mistral's do. */
+function thinkingPartEdits(json: JsonObject): JsonEdit[] {
+  return asArray(json['messages']).flatMap((value, place): JsonEdit[] => {
+    const parts = asArray(asObject(value)?.['content'])
+    const thoughts = [...parts.keys()].filter(index => isThinkingBlock(asObject(parts[index]) ?? {}))
+    const path = ['messages', place, 'content']
+    if (thoughts.length > 0 && thoughts.length === parts.length) return [{ path, value: '' }]
+    return thoughts.map(index => ({ path: [...path, index], remove: true }))
+  })
 }
 
 /** Another upstream may have named the calls of earlier turns in a way that this one refuses. */

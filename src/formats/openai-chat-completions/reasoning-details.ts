@@ -82,7 +82,12 @@ export function isThinkingBlock({ type }: JsonObject): boolean {
   return type === 'thinking' || type === 'redacted_thinking'
 }
 
-/** Mistral's thinking part: `{type: "thinking", thinking: [{type: "text", text}]}`, or the text itself. */
+/** Mistral's thinking part, as it takes one. */
+export function thinkingPart(text: string): JsonObject {
+  return { type: 'thinking', thinking: [{ type: 'text', text }] }
+}
+
+/** What one says: `{type: "thinking", thinking: [{type: "text", text}]}`, or the text itself. */
 export function thinkingText(part: JsonObject): string {
   const thinking = part['thinking'] ?? part['text']
   if (typeof thinking === 'string') return thinking

@@ -4,7 +4,7 @@ import { remembered } from '@/formats/remembered.ts'
 import type { RequestField } from '@/generation/loss.ts'
 import type { Effort } from '@/generation/request.ts'
 import type { JsonObject } from '@/json/json.ts'
-import { DEEPSEEK, GROQ, MOONSHOT, ZAI } from './vendor-hosts.ts'
+import { DEEPSEEK, GROQ, MISTRAL, MOONSHOT, ZAI } from './vendor-hosts.ts'
 
 /** What one of a vendor's models takes, told by both their names, where that is not what the format says. */
 export interface VendorModel {
@@ -14,6 +14,8 @@ export interface VendorModel {
   efforts: readonly Effort[] | undefined
   /** What keeps it from thinking where an effort of none does not; `never`: nothing does; undefined: an effort does. */
   unthinking: JsonObject | 'never' | undefined
+  /** Its thoughts stand as parts among those of its content, and are taken back there, of all messages. */
+  thinkingParts: boolean
   /** The ways in which it can be made to call a tool: some tool, or the one that is named. */
   forces: readonly ('required' | 'tool')[]
   /** Whether it thinks all the same when it is made to call one. */
@@ -28,6 +30,7 @@ const EVERY: VendorModel = {
   refuses: new Set(),
   efforts: undefined,
   unthinking: undefined,
+  thinkingParts: false,
   forces: ['required', 'tool'],
   thinksWhenForced: true,
   output: 'schema',
@@ -42,6 +45,9 @@ interface Vendor {
 }
 
 const NO_THINKING: JsonObject = { thinking: { type: 'disabled' } }
+
+/** Models that do not think refuse an effort, and to be shown thoughts: https://github.com/mistralai/mistral-vibe/issues/758 */
+const THINKS_AT_MISTRAL: Partial<VendorModel> = { refuses: new Set(), thinkingParts: true }
 
 /** Moonshot has set these for its models: https://platform.kimi.ai/docs/api/models-overview */
 const SET_BY_MOONSHOT: ReadonlySet<RequestField> = new Set([
@@ -104,6 +110,20 @@ const VENDORS: readonly Vendor[] = [
         /^grok-(?:[23]|code|4(?!\.)|4\.20(?:-\d{4})?-(?:non-)?reasoning)/,
         { refuses: new Set([...REFUSED_BY_XAI, 'reasoning']) },
       ],
+    ],
+  },
+  {
+    // https://docs.mistral.ai/inference/conversations/reasoning, of GLM https://github.com/earendil-works/pi/issues/9375
+    // and https://github.com/mistralai/mistral-vibe/issues/1117
+    host: MISTRAL,
+    every: { refuses: new Set(['reasoning']) },
+    models: [
+      [
+        /^(?:magistral|mistral-large-[4-9]|mistral-medium(?!-(?:25|3[.-]1))|mistral-small(?!-(?:25|3))|labs-leanstral)/,
+        { ...THINKS_AT_MISTRAL, efforts: ['none', 'high'] },
+      ],
+      [/^(?:zai-)?glm-5-2/, { ...THINKS_AT_MISTRAL, efforts: ['high', 'max'], unthinking: {} }],
+      [/^(?:zai-)?glm/, { ...THINKS_AT_MISTRAL, efforts: ['low', 'high', 'max'], unthinking: 'never' }],
     ],
   },
   {

@@ -4,7 +4,7 @@ import { fitCallId } from '@/formats/tools/call-ids.ts'
 import type { RequestField } from '@/generation/loss.ts'
 import type { ReasoningField } from '@/generation/reasoning-field.ts'
 import type { Effort } from '@/generation/request.ts'
-import { DEEPSEEK, GROQ, MOONSHOT, ZAI } from './vendor-hosts.ts'
+import { DEEPSEEK, GROQ, MISTRAL, MOONSHOT, ZAI } from './vendor-hosts.ts'
 
 /** What a vendor of this format, told by `Target.vendor`, does in its own way. */
 export interface VendorTraits {
@@ -12,7 +12,7 @@ export interface VendorTraits {
   isOpenai: boolean
   /** OpenRouter's additions: cache_control on parts, images of the assistant, file addresses. */
   isOpenrouter: boolean
-  /** Mistral's own parts: documents by address or data URI in `document_url`, sound as nothing but its base64. */
+  /** Mistral's own words: documents by address or data URI in `document_url`, sound as nothing but its base64, another seed. */
   isMistral: boolean
   /** Moonshot, which checks the schemas of tools in a way of its own. */
   isMoonshot: boolean
@@ -53,8 +53,6 @@ interface StrictVendor
   refuses: readonly RequestField[]
 }
 
-const MISTRAL = /(?:^|\.)mistral\.ai$/
-
 /** Fields of OpenAI's own that hardly another vendor has. */
 const OPENAI_ONLY: readonly RequestField[] = ['metadata', 'store', 'promptCacheKey', 'verbosity']
 
@@ -65,12 +63,9 @@ const STRICT: readonly StrictVendor[] = [
     reasoningField: 'reasoning',
   },
   {
-    // https://docs.mistral.ai/inference/conversations/advanced/prompt-caching: it takes prompt_cache_key.
+    // https://docs.mistral.ai/api/endpoint/chat, and https://docs.mistral.ai/inference/conversations/advanced/prompt-caching
     host: MISTRAL,
-    refuses: [
-      ...OPENAI_ONLY.filter(field => field !== 'promptCacheKey'),
-      ...(['logprobs', 'logitBias', 'topK', 'seed', 'user', 'serviceTier', 'reasoning'] as const),
-    ],
+    refuses: [...(['store', 'verbosity', 'logprobs', 'logitBias', 'topK', 'user', 'serviceTier'] as const)],
     reasoningField: undefined,
     takesStreamOptions: false,
     checksCallIds: true,

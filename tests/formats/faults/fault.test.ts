@@ -165,6 +165,7 @@ describe('reasoning that the upstream did not make, or takes none back of', () =
       null,
     ],
     ['messages[3].reasoning: reasoning is not supported with this model', null],
+    ['Reasoning input is not enabled for this model', '3051'],
     ["Unknown parameter: 'messages[1].reasoning_content'.", 'unknown_parameter'],
     ["Extra inputs are not permitted, field: 'messages[8].reasoning', value: 'I think'", null],
     ["Extra inputs are not permitted, field: 'messages[5].reasoning_details'", null],
@@ -194,6 +195,7 @@ describe('reasoning that the upstream did not make, or takes none back of', () =
     [500, 'The encrypted content could not be verified.'],
     [400, 'The `reasoning_content` in the thinking mode must be passed back to the API.'],
     [400, "'reasoning_effort' is not supported with this model"],
+    [400, 'Reasoning prompt mode is not enabled for this model'],
     [400, 'messages.2: reasoning_effort is not supported'],
     [400, "Extra inputs are not permitted, field: 'messages[3].tool_name'"],
   ])('is not what %d %j is about', (status, message) => {

@@ -31,6 +31,7 @@ const VENDORS: readonly Known[] = [
   { vendor: 'dashscope.aliyuncs.com', model: 'qwen3.5-plus', law: qwen },
   { vendor: 'localhost', model: 'Qwen/Qwen3.6-27B', law: systemFirst },
   { vendor: 'api.mistral.ai', model: 'mistral-large-latest', law: mistral },
+  { vendor: 'api.mistral.ai', model: 'mistral-medium-3-5', law: mistral },
   { vendor: 'api.minimax.io', model: 'MiniMax-M3', law: minimax },
   { vendor: 'api.z.ai', model: 'glm-5.2', law: ({ temperature }, must) => between(temperature, 0, 1, must) },
   { vendor: 'api.x.ai', model: 'grok-4-fast-reasoning', law: xai },
@@ -176,6 +177,11 @@ function mistral(body: JsonObject, must: Must): void {
   must(!('stream_options' in body) && !('seed' in body), 'Extra inputs are not permitted')
   const messages = messagesOf(body)
   must(messages.at(-1)?.role !== 'assistant', 'Expected last role User or Tool')
+  const thinks = body['model'] === 'mistral-medium-3-5'
+  const efforts = thinks ? [undefined, 'none', 'high'] : [undefined]
+  must(efforts.includes(asString(body['reasoning_effort'])), 'reasoning_effort is not supported for this model')
+  const parts = messages.flatMap(({ fields }) => asObjects(fields['content']))
+  must(thinks || parts.every(({ type }) => type !== 'thinking'), 'Reasoning input is not enabled')
   for (const { calls } of messages)
     for (const { id } of calls) must(/^[a-zA-Z0-9]{9}$/.test(String(id)), 'Tool call id was not nine signs')
 }

@@ -1,4 +1,8 @@
-import { isThinkingBlock, storedDetails } from '@/formats/openai-chat-completions/reasoning-details.ts'
+import {
+  isThinkingBlock,
+  storedDetails,
+  thinkingPart,
+} from '@/formats/openai-chat-completions/reasoning-details.ts'
 import { imageEntry } from '@/formats/openai-chat-completions/reply.ts'
 import { signatureField } from '@/formats/openai-chat-completions/thought-signature.ts'
 import { FORMAT } from '@/formats/openai-chat-completions/wire.ts'
@@ -9,11 +13,12 @@ import {
   type Part,
   type ReasoningPart,
   type Signature,
+  type TextPart,
   type ToolCallPart,
   textPart,
 } from '@/generation/part.ts'
 import type { JsonObject } from '@/json/json.ts'
-import { encodeTexts } from './content-encode.ts'
+import { encodeText, encodeTexts } from './content-encode.ts'
 import type { TargetRules } from './target-rules.ts'
 
 /** Writes an assistant turn; undefined when nothing of it can be said. */
@@ -37,13 +42,33 @@ export function encodeAssistant(parts: readonly Part[], rules: TargetRules): Jso
   return isExcused ? message : { ...message, content: '' }
 }
 
-/** Text, and refusals where the vendor knows none apart; null when there is neither. */
+/**
+ * Text, and refusals where the vendor knows none apart; null when there is neither. Where thoughts are parts they stand
+ * where they were thought.
+ */
 function encodeContent(parts: readonly Part[], rules: TargetRules): string | JsonObject[] | null {
-  const texts = parts.flatMap(part => {
-    if (part.type === 'text') return part.text === '' ? [] : [part]
-    return part.type === 'refusal' && !rules.vendor.isOpenai ? [textPart(part.text)] : []
-  })
+  if (rules.served.thinkingParts && parts.some(part => thoughtIn(part) !== '')) {
+    return parts.flatMap(part => {
+      const thought = thoughtIn(part)
+      return thought === ''
+        ? textsIn(part, rules).map(text => encodeText(text, rules))
+        : [thinkingPart(thought)]
+    })
+  }
+  const texts = parts.flatMap(part => textsIn(part, rules))
   return texts.length === 0 ? null : encodeTexts(texts, '', rules)
+}
+
+function textsIn(part: Part, rules: TargetRules): TextPart[] {
+  if (part.type === 'text') return part.text === '' ? [] : [part]
+  return part.type === 'refusal' && !rules.vendor.isOpenai ? [textPart(part.text)] : []
+}
+
+/** A thought in words; none of one that is sealed. */
+function thoughtIn(part: Part): string {
+  return part.type === 'reasoning' && !part.redacted
+    ? part.texts.filter(text => text !== '').join('\n\n')
+    : ''
 }
 
 function refusalField(parts: readonly Part[], rules: TargetRules): JsonObject {
@@ -80,12 +105,10 @@ function reasoningFields(parts: readonly Part[], isCalling: boolean, rules: Targ
   }
   const { needsReasoning } = rules.vendor
   const field = isCalling || needsReasoning === 'all' ? rules.reasoningField : undefined
-  const { told = [], lost = [] } = Object.groupBy(thoughts, ({ redacted }) =>
-    field === undefined || redacted ? 'lost' : 'told',
-  )
-  reportLost(lost, rules)
-  const text = told
-    .map(thought => thought.texts.join('\n\n'))
+  const isTold = field !== undefined || rules.served.thinkingParts
+  reportLost(isTold ? thoughts.filter(({ redacted }) => redacted) : thoughts, rules)
+  const text = thoughts
+    .map(thoughtIn)
     .filter(thought => thought !== '')
     .join('\n\n')
   return field === undefined || (text === '' && needsReasoning === undefined) ? {} : { [field]: text }

@@ -48,7 +48,8 @@ function encodePart(part: Part, rules: TargetRules): JsonObject[] {
   }
 }
 
-function encodeText(part: TextPart, rules: TargetRules): JsonObject {
+/** One text of several. */
+export function encodeText(part: TextPart, rules: TargetRules): JsonObject {
   return { type: 'text', text: part.text, ...rules.cacheFields(part.cache) }
 }
 

@@ -67,7 +67,7 @@ export function encodeRequest(full: GenerationRequest, target: Target): EncodedR
     top_p: rules.take('topP', topP, 1),
     top_k: rules.take('topK', topK),
     stop: emulatedStop.length > 0 ? undefined : encodeStop(stop, rules),
-    seed: rules.take('seed', seed),
+    [rules.vendor.isMistral ? 'random_seed' : 'seed']: rules.take('seed', seed),
     presence_penalty: rules.take('presencePenalty', presencePenalty, 0),
     frequency_penalty: rules.take('frequencyPenalty', frequencyPenalty, 0),
     logit_bias: rules.take('logitBias', logitBias),

@@ -254,6 +254,14 @@ describe('fields', () => {
     expect([body['prompt_cache_key'], losses]).toEqual(['k', []])
   })
 
+  test('Mistral, which refuses a seed, is told it by its own name, and what a request is marked with', () => {
+    const asked = requestOf({ seed: 7, metadata: { a: 'b' } })
+    const { body, losses } = encode(asked, 'm', 'api.mistral.ai')
+    expect(body).toMatchObject({ random_seed: 7, metadata: { a: 'b' } })
+    expect(body).not.toHaveProperty('seed')
+    expect(losses).toEqual([])
+  })
+
   test("Google, which knows few of OpenAI's fields and refuses the others, is sent none of those", () => {
     const known = { temperature: 0.5, top_p: 0.9, stop: ['x'], n: 2, max_tokens: 9, reasoning_effort: 'low' }
     const refused = {
@@ -530,6 +538,34 @@ describe('reasoning of the history', () => {
     } = asObject(asArray(body['messages'])[0]) ?? {}
     expect(rest).toEqual(fields)
     expect(losses.map(({ field }) => String(field))).toEqual(lost)
+  })
+
+  const thinking = (text: string) => ({ type: 'thinking', thinking: [{ type: 'text', text }] })
+
+  // https://docs.mistral.ai/inference/conversations/reasoning
+  test('stands among the parts of every message at models of Mistral that think', () => {
+    const request = {
+      ...requestOf({}),
+      turns: [
+        assistant(thought('t'), call('a')),
+        user(result('a', 'A')),
+        assistant(thought('u'), textPart('x'), thought('v'), textPart('y')),
+        user('q'),
+        assistant(reasoningPart({ redacted: true, signature: { ...own, vendor: 'x' } }), textPart('z')),
+        user('r'),
+      ],
+    }
+    const { body, losses } = encode(request, 'mistral-medium-3-5', 'api.mistral.ai')
+    const said = asArray(body['messages']).map(asObject)
+    expect(said.filter(message => message?.['role'] === 'assistant')).toEqual([
+      { role: 'assistant', content: [thinking('t')], tool_calls: [expect.anything()] },
+      {
+        role: 'assistant',
+        content: [thinking('u'), { type: 'text', text: 'x' }, thinking('v'), { type: 'text', text: 'y' }],
+      },
+      { role: 'assistant', content: 'z' },
+    ])
+    expect(losses).toEqual([{ field: 'reasoningHistory', name: undefined }])
   })
 
   test.each([
