@@ -130,7 +130,7 @@ const UNVERIFIED = /\borganization must be verified to generate reasoning summar
 
 /** The 429 of a key whose credit is gone: no wait helps, and each try costs one. */
 function isSpent({ code, message }: Complaint): boolean {
-  return SPENT.has(code) || SPENT_TEAM.test(message)
+  return (SPENT.has(code) && !ALIBABAS_MINUTE.test(message)) || SPENT_TEAM.test(message)
 }
 
 /** OpenAI's words for that, Moonshot's and Z.ai's number. */
@@ -140,6 +140,13 @@ const SPENT: ReadonlySet<string | undefined> = new Set([
   'exceeded_current_quota_error',
   '1113',
 ])
+
+/**
+ * Alibaba says so in OpenAI's words that a model has had its tokens of this minute:
+ * https://www.alibabacloud.com/help/en/model-studio/rate-limit, https://github.com/can1357/oh-my-pi/issues/8496
+ */
+const ALIBABAS_MINUTE =
+  /^allocated quota exceeded\b|\bcheck your plan and billing details\. for details, see:/i
 
 /** xAI's, which has no word for it. */
 const SPENT_TEAM = /^your team (?:\S+ )?has either used all available credits\b/i

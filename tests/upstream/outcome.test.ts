@@ -288,6 +288,15 @@ describe('what of a channel a complaint is about', () => {
     const limited = judge({ ...complaint, status: 429, code: 'rate_limit_exceeded', message: 'slow down' })
     expect(limited).toMatchObject({ retry: 'next-channel', blames: undefined })
   })
+
+  test.each([
+    'You exceeded your current quota, please check your plan and billing details. For details, see: https://help.aliyun.com/zh/model-studio/error-code#token-limit',
+    'Allocated quota exceeded, please increase your quota limit.',
+  ])('Alibaba has no more tokens for a model in this minute, and its key is no spent one: %s', message => {
+    const error = { message, type: 'insufficient_quota', param: null, code: 'insufficient_quota' }
+    const limited = judge(CODECS['openai-chat-completions'].decodeFault(429, JSON.stringify({ error })))
+    expect(limited).toMatchObject({ kind: 'upstream_rate_limited', retry: 'next-channel', blames: undefined })
+  })
 })
 
 test("what a vendor says of a request for its own client's program reaches the caller of that client", () => {
