@@ -16,6 +16,8 @@ export interface VendorModel {
   unthinking: JsonObject | 'never' | undefined
   /** Its thoughts stand as parts among those of its content, and are taken back there, of all messages. */
   thinkingParts: boolean
+  /** It takes `cache_control` on parts, for five minutes alone. */
+  cacheControl: boolean
   /** The ways in which it can be made to call a tool: some tool, or the one that is named. */
   forces: readonly ('required' | 'tool')[]
   /** Whether it thinks all the same when it is made to call one. */
@@ -31,6 +33,7 @@ const EVERY: VendorModel = {
   efforts: undefined,
   unthinking: undefined,
   thinkingParts: false,
+  cacheControl: false,
   forces: ['required', 'tool'],
   thinksWhenForced: true,
   output: 'schema',
@@ -92,12 +95,13 @@ const VENDORS: readonly Vendor[] = [
     models: [[/^glm-(?:4|5(?!\.[3-9]))/, { unthinking: NO_THINKING }]],
   },
   {
-    // https://www.alibabacloud.com/help/en/model-studio/deep-thinking, https://github.com/cloudwego/eino/issues/994
+    // https://www.alibabacloud.com/help/en/model-studio/deep-thinking, https://github.com/cloudwego/eino/issues/994,
+    // https://www.alibabacloud.com/help/en/model-studio/context-cache
     host: /(?:^|\.)aliyuncs\.com$/,
     every: {},
     models: [
       [/^q(?:w|v)q|^qwen.*thinking/, { unthinking: 'never', forces: [] }],
-      [/^qwen/, { unthinking: { enable_thinking: false }, thinksWhenForced: false }],
+      [/^qwen/, { unthinking: { enable_thinking: false }, thinksWhenForced: false, cacheControl: true }],
     ],
   },
   {

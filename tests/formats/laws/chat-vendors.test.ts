@@ -179,7 +179,10 @@ function mistral(body: JsonObject, must: Must): void {
   must(messages.at(-1)?.role !== 'assistant', 'Expected last role User or Tool')
   const thinks = body['model'] === 'mistral-medium-3-5'
   const efforts = thinks ? [undefined, 'none', 'high'] : [undefined]
-  must(efforts.includes(asString(body['reasoning_effort'])), 'reasoning_effort is not supported for this model')
+  must(
+    efforts.includes(asString(body['reasoning_effort'])),
+    'reasoning_effort is not supported for this model',
+  )
   const parts = messages.flatMap(({ fields }) => asObjects(fields['content']))
   must(thinks || parts.every(({ type }) => type !== 'thinking'), 'Reasoning input is not enabled')
   for (const { calls } of messages)

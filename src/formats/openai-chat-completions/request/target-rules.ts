@@ -53,12 +53,13 @@ export class TargetRules {
       return { cache_control: present({ type: 'ephemeral', ttl: mark.ttl }) }
     }
     if (this.model.cacheBreakpoints) return cacheBreakpoint(mark)
+    if (this.served.cacheControl && mark.ttl !== '1h') return { cache_control: { type: 'ephemeral' } }
     this.losses.add('cacheMark')
     return {}
   }
 
   /** Whether marks are written at all: without, text is written in the plainest shape. */
   get hasCacheMarks(): boolean {
-    return this.vendor.isOpenrouter || this.model.cacheBreakpoints
+    return this.vendor.isOpenrouter || this.model.cacheBreakpoints || this.served.cacheControl
   }
 }

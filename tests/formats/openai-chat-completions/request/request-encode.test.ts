@@ -722,6 +722,22 @@ describe('parts', () => {
     })
   })
 
+  test('cache marks are written for Qwen at Alibaba, which keeps five minutes; an hour is a loss', () => {
+    const marked = (ttl: '5m' | '1h' | undefined, model = 'qwen3.7-plus') =>
+      encode(
+        { ...requestOf({}), turns: [user({ ...textPart('a'), cache: { ttl } })] },
+        model,
+        'dashscope-intl.aliyuncs.com',
+      )
+    for (const ttl of ['5m', undefined] as const)
+      expect(marked(ttl)).toMatchObject({
+        body: { messages: [{ content: [{ text: 'a', cache_control: { type: 'ephemeral' } }] }] },
+        losses: [],
+      })
+    expect(marked('1h').losses).toEqual([{ field: 'cacheMark', name: undefined }])
+    expect(marked(undefined, 'llama-4').losses).toEqual([{ field: 'cacheMark', name: undefined }])
+  })
+
   test('of two results of one call the first is its answer', () => {
     expect(messagesOf([assistant(call('c')), user(result('c', 'one'), result('c', 'two'))])).toMatchObject([
       { role: 'assistant' },
