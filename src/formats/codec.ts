@@ -110,8 +110,8 @@ export interface Codec {
   /** Whether this upstream takes tools called with free text, unless its channel is said to take functions only. */
   takesCustomTools(target: Target): boolean
 
-  /** Which names of tools and arguments the format accepts; others are mapped reversibly (formats/tools/names.ts). */
-  readonly toolNames: ToolNameRule
+  /** Which names of tools and arguments this upstream accepts; others are mapped reversibly (formats/tools/names.ts). */
+  toolNames(target: Target): ToolNameRule
 
   /**
    * Whether the upstream can be told the address of this media and reads it there itself. True as well for what it

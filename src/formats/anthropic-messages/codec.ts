@@ -75,12 +75,12 @@ export const anthropicMessages: Codec = {
   fieldNames: FIELD_NAMES,
   dataKeys: DATA_KEYS,
   takesCustomTools: () => false,
-  toolNames: {
+  toolNames: () => ({
     pattern: /^[a-zA-Z0-9_-]{1,128}$/,
     maxLength: 128,
     argument: ARGUMENT_NAME,
     hosted: hostedName,
-  },
+  }),
   takesUrl: () => true,
   tokenCount,
   passthrough,

@@ -90,7 +90,7 @@ export const geminiGenerateContent: Codec = {
   fieldNames: FIELD_NAMES,
   dataKeys: DATA_KEYS,
   takesCustomTools: () => false,
-  toolNames: { pattern: /^[a-zA-Z_][a-zA-Z0-9_.:-]{0,63}$/, maxLength: 64 },
+  toolNames: () => ({ pattern: /^[a-zA-Z_][a-zA-Z0-9_.:-]{0,63}$/, maxLength: 64 }),
   takesUrl: (_part, url, target) => canFetch(url, modelTraits(target.model)),
   tokenCount,
   passthrough,

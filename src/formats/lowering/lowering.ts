@@ -132,7 +132,7 @@ function lower(asked: GenerationRequest, codec: Codec, target: Target, functionT
   const request = withoutUnchosen(asked, codec)
   const hosted = functionToolsOnly ? dropHostedTools(request, () => false) : { request, losses: [] }
   const keepsCustom = !functionToolsOnly && codec.takesCustomTools(target)
-  const { request: lowered, table, losses } = lowerTools(hosted.request, codec.toolNames, keepsCustom)
+  const { request: lowered, table, losses } = lowerTools(hosted.request, codec.toolNames(target), keepsCustom)
   const lost = request.tools.flatMap(tool => (tool.type === 'client' ? clientLosses(tool) : []))
   return {
     lowered,

@@ -75,7 +75,11 @@ export const openaiChatCompletions: Codec = {
   // Of the vendors of this format only OpenAI knows them, and of its models those from gpt-5 on.
   takesCustomTools: ({ vendor, model }) =>
     vendorTraits(vendor).isOpenai && modelTraits(model).takesCustomTools,
-  toolNames: { pattern: /^[a-zA-Z0-9_-]{1,64}$/, maxLength: 64 },
+  toolNames: ({ vendor }) => ({
+    // https://github.com/MoonshotAI/kimi-cli/issues/2531
+    pattern: vendorTraits(vendor).isMoonshot ? /^[a-zA-Z][a-zA-Z0-9_-]{0,63}$/ : /^[a-zA-Z0-9_-]{1,64}$/,
+    maxLength: 64,
+  }),
   takesUrl: ({ kind }, _url, target) => {
     const { isOpenrouter, isMistral, isMoonshot } = vendorTraits(target.vendor)
     if (kind === 'audio') return isMistral

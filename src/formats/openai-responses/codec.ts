@@ -46,7 +46,7 @@ export const openaiResponses: Codec = {
   isTelling: event => hasMark(event, TELLING),
   dataKeys: new Set(['arguments', 'action', 'operation', 'parameters', 'schema']),
   takesCustomTools: () => true,
-  toolNames: { pattern: /^[a-zA-Z0-9_-]{1,64}$/, maxLength: 64 },
+  toolNames: () => ({ pattern: /^[a-zA-Z0-9_-]{1,64}$/, maxLength: 64 }),
   takesUrl: ({ kind }) => kind !== 'audio',
   tokenCount: {
     encodeRequest: encodeCountRequest,

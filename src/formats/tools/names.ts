@@ -118,6 +118,8 @@ function hashedName(tool: ToolIdentity, rule: NameRule, salt: number): string {
   const hash = digest.slice(0, HASH_LENGTH)
   const readable = ownName(tool).replaceAll(/[^a-zA-Z0-9_-]/g, '_')
   const room = rule.maxLength - HASH_LENGTH - 1
-  const candidates = [readable, `_${readable}`].map(prefix => `${prefix.slice(0, room)}_${hash}`)
+  const candidates = [readable, `_${readable}`, `tool_${readable}`].map(
+    prefix => `${prefix.slice(0, room)}_${hash}`,
+  )
   return candidates.find(name => fits(name, rule)) ?? `tool_${hash}`
 }

@@ -146,6 +146,8 @@ function deepseek(body: JsonObject, must: Must): void {
 function kimi(body: JsonObject, must: Must): void {
   const { temperature, presence_penalty, top_p, model, thinking, tool_choice, tools } = body
   for (const tool of asObjects(tools)) {
+    const name = String(asObject(tool['function'])?.['name'])
+    must(/^[a-zA-Z][a-zA-Z0-9_-]*$/.test(name), 'function name is invalid, must start with a letter')
     const parameters = asObject(asObject(tool['function'])?.['parameters'])
     must(parameters === undefined || parameters['type'] === 'object', 'parameters are an object')
     moonshotSchema(parameters, must)

@@ -6,7 +6,7 @@ import type { GenerationRequest, Turn } from '@/generation/request.ts'
 
 const text = fc.constantFrom('a', 'b \n', '', ' \n')
 const id = fc.constantFrom('1', '2', 'c:3', '')
-const name = fc.constantFrom('f', 'a.b', 'é')
+const name = fc.constantFrom('f', 'a.b', 'é', '1st')
 
 /** A PNG by another type's name. */
 const image = mediaPart({
@@ -64,6 +64,7 @@ const tools = [
   functionTool('f', { parameters: words }),
   functionTool('a.b', { parameters: { anyOf: [words, { properties: { b: { type: 'array' } } }] } }),
   functionTool('é', { parameters: { $ref: '#/$defs/w', $defs: { w: words } } }),
+  functionTool('1st'),
   functionTool('none'),
 ]
 

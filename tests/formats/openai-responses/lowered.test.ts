@@ -51,8 +51,9 @@ function upstreamEvents(body: JsonObject, args: readonly string[]): { event: str
 }
 
 describe('an upstream that takes functions only', () => {
-  const lowered = lowerTools(request(WIRE), openaiResponses.toolNames)
   const target = { model: 'gpt-5.1', vendor: 'openai', maxOutputTokens: undefined }
+  const names = openaiResponses.toolNames(target)
+  const lowered = lowerTools(request(WIRE), names)
   const { body } = openaiResponses.encodeRequest(lowered.request, target)
   const input = 'quote " slash \\ line\n\u{1f600}'
 
@@ -105,7 +106,7 @@ describe('an upstream that takes functions only', () => {
   })
 
   test('in the next turn the model finds its calls in the words in which it made them', () => {
-    const next = lowerTools(request({ ...WIRE, input: finalOutput(reply(said)) }), openaiResponses.toolNames)
+    const next = lowerTools(request({ ...WIRE, input: finalOutput(reply(said)) }), names)
     const { body } = openaiResponses.encodeRequest(next.request, target)
     const calls = asArray(body['input']).map(asObject)
     expect(calls.filter(item => item?.['type'] === 'function_call').map(item => item?.['arguments'])).toEqual(

@@ -72,7 +72,7 @@ describe('errors', () => {
 })
 
 test('tool names of the API are accepted, others are not', () => {
-  const { pattern } = codec.toolNames
+  const { pattern } = codec.toolNames({ model: 'm', vendor: 'google', maxOutputTokens: undefined })
   for (const name of ['f', '_a.b:c-d', 'a'.repeat(64)]) expect(pattern.test(name)).toBe(true)
   for (const name of ['', '1a', 'a b', 'a/b', 'a'.repeat(65)]) expect(pattern.test(name)).toBe(false)
 })

@@ -73,7 +73,8 @@ describe('edge 46: tools in the middle of the input', () => {
         },
       ],
     })
-    const { tools } = lowerTools(decoded, openaiResponses.toolNames).request
+    const target = { model: 'm', vendor: 'openai', maxOutputTokens: undefined }
+    const { tools } = lowerTools(decoded, openaiResponses.toolNames(target)).request
     expect(tools.map(entry => ('name' in entry ? entry.name : 0))).toEqual(['a', 'b', 'n__a'])
     expect(decoded.instructions).toEqual([textPart('rules')])
     expect(decoded.turns).toHaveLength(1)
