@@ -20,8 +20,12 @@ export interface VendorModel {
   cacheControl: boolean
   /** The ways in which it can be made to call a tool: some tool, or the one that is named. */
   forces: readonly ('required' | 'tool')[]
+  /** Whether it can be told to call none; else it is offered none. */
+  takesNone: boolean
   /** Whether it thinks all the same when it is made to call one. */
   thinksWhenForced: boolean
+  /** In a stream it keeps calls back until they are whole, unless `tool_stream` says otherwise. */
+  toolStream: boolean
   /** What its answer can be held to. */
   output: 'schema' | 'json'
   /** Whether its answer can be held to that where tools are offered. */
@@ -35,7 +39,9 @@ const EVERY: VendorModel = {
   thinkingParts: false,
   cacheControl: false,
   forces: ['required', 'tool'],
+  takesNone: true,
   thinksWhenForced: true,
+  toolStream: false,
   output: 'schema',
   outputBesideTools: true,
 }
@@ -48,6 +54,9 @@ interface Vendor {
 }
 
 const NO_THINKING: JsonObject = { thinking: { type: 'disabled' } }
+
+/** Of Kimi and GLM where they always think. */
+const LOW_HIGH_MAX: readonly Effort[] = ['low', 'high', 'max']
 
 /** Models that do not think refuse an effort, and to be shown thoughts: https://github.com/mistralai/mistral-vibe/issues/758 */
 const THINKS_AT_MISTRAL: Partial<VendorModel> = { refuses: new Set(), thinkingParts: true }
@@ -85,14 +94,21 @@ const VENDORS: readonly Vendor[] = [
       [/^kimi-(?:k2\.|for-coding)/, { refuses: SET_BY_MOONSHOT, forces: [] }],
       [/^kimi-k2-thinking/, { forces: [] }],
       [/^kimi-k2/, { forces: ['tool'] }],
-      [/^(?:kimi-)?k\d/, { refuses: SET_BY_MOONSHOT, forces: ['required'], efforts: ['low', 'high', 'max'] }],
+      [
+        /^(?:kimi-)?k\d/,
+        { refuses: SET_BY_MOONSHOT, forces: ['required'], unthinking: undefined, efforts: LOW_HIGH_MAX },
+      ],
     ],
   },
   {
-    // https://docs.z.ai/guides/capabilities/thinking-mode
+    // https://docs.z.ai/guides/capabilities/thinking, https://github.com/NousResearch/hermes-agent/pull/97286; of calls
+    // https://github.com/vectorize-io/hindsight/issues/4246, https://docs.z.ai/guides/tools/stream-tool
     host: ZAI,
-    every: { unthinking: 'never' },
-    models: [[/^glm-(?:4|5(?!\.[3-9]))/, { unthinking: NO_THINKING }]],
+    every: { efforts: LOW_HIGH_MAX, forces: [], takesNone: false, toolStream: true },
+    models: [
+      [/^glm-(?:4\.[67]|5(?!\.[3-9]))/, { unthinking: NO_THINKING, efforts: undefined }],
+      [/^glm-4/, { unthinking: NO_THINKING, efforts: undefined, toolStream: false }],
+    ],
   },
   {
     // https://www.alibabacloud.com/help/en/model-studio/deep-thinking, https://github.com/cloudwego/eino/issues/994,
@@ -117,8 +133,7 @@ const VENDORS: readonly Vendor[] = [
     ],
   },
   {
-    // https://docs.mistral.ai/inference/conversations/reasoning, of GLM https://github.com/earendil-works/pi/issues/9375
-    // and https://github.com/mistralai/mistral-vibe/issues/1117
+    // https://docs.mistral.ai/inference/conversations/reasoning, of GLM https://github.com/anomalyco/models.dev/pull/7334
     host: MISTRAL,
     every: { refuses: new Set(['reasoning']) },
     models: [
@@ -126,8 +141,8 @@ const VENDORS: readonly Vendor[] = [
         /^(?:magistral|mistral-large-[4-9]|mistral-medium(?!-(?:25|3[.-]1))|mistral-small(?!-(?:25|3))|labs-leanstral)/,
         { ...THINKS_AT_MISTRAL, efforts: ['none', 'high'] },
       ],
-      [/^(?:zai-)?glm-5-2/, { ...THINKS_AT_MISTRAL, efforts: ['high', 'max'], unthinking: {} }],
-      [/^(?:zai-)?glm/, { ...THINKS_AT_MISTRAL, efforts: ['low', 'high', 'max'], unthinking: 'never' }],
+      [/^(?:zai-)?glm-5-2/, { ...THINKS_AT_MISTRAL, efforts: ['none', 'high', 'max'] }],
+      [/^(?:zai-)?glm/, { ...THINKS_AT_MISTRAL, efforts: LOW_HIGH_MAX }],
     ],
   },
   {

@@ -58,6 +58,7 @@ export function encodeRequest(full: GenerationRequest, target: Target): EncodedR
     stream_options: stream && rules.vendor.takesStreamOptions ? { include_usage: true } : undefined,
     tools: encodedTools.length === 0 ? undefined : encodedTools,
     ...(encodedTools.length === 0 ? {} : encodeChoices(toolChoice, parallelToolCalls, tools, rules)),
+    tool_stream: stream && encodedTools.length > 0 && rules.served.toolStream ? true : undefined,
     web_search_options: searchOptions(tools, rules),
     response_format: encodeOutput(output),
     ...encodeLength(maxOutputTokens, target, rules),

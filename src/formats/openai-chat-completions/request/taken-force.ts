@@ -10,12 +10,13 @@ const UNTHINKING: Reasoning = { effort: 'none', budgetTokens: undefined, summary
 /**
  * A call that is forced, as the model can be made to make it: the one tool that is named as some tool where there is no
  * other, and without thought where it is refused beside thought. Callers rely on the call more than on the thought. One
- * that cannot be forced is left to the model.
+ * that cannot be forced is left to the model, and a model that cannot be told to make none is offered no tool.
  */
 export function takenForce(request: Chosen, rules: TargetRules): Chosen {
   const { type } = request.toolChoice ?? {}
+  const { forces, takesNone, thinksWhenForced } = rules.served
+  if (type === 'none' && !takesNone) return { ...request, tools: [], toolChoice: undefined }
   if (type !== 'required' && type !== 'tool') return request
-  const { forces, thinksWhenForced } = rules.served
   const forced = forces.includes(type) ? request : otherwiseForced(request, forces)
   if (forced === undefined) {
     rules.losses.add('toolChoice')

@@ -208,11 +208,13 @@ describe('by the name of the model', () => {
   })
 
   test.each([
-    ['api.moonshot.cn', 'kimi-k2.7-code'],
-    ['api.z.ai', 'glm-5.3'],
-  ])('at %s %s always thinks, and that is a loss', (vendor, model) => {
+    ['api.moonshot.cn', 'kimi-k2.7-code', undefined],
+    // The least of https://docs.z.ai/guides/capabilities/thinking, where an effort left out is the most.
+    ['api.moonshot.cn', 'kimi-k3', 'low'],
+    ['api.z.ai', 'glm-5.3', 'low'],
+  ])('at %s %s always thinks, and that is a loss; its effort is %s', (vendor, model, least) => {
     const { body, losses } = encode(requestOf({ reasoning_effort: 'none' }), model, vendor)
-    expect([body['thinking'], body['reasoning_effort']]).toEqual([undefined, undefined])
+    expect([body['thinking'], body['reasoning_effort']]).toEqual([undefined, least])
     expect(losses).toEqual([{ field: 'reasoning', name: undefined }])
   })
 

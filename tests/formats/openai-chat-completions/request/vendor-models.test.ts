@@ -55,10 +55,18 @@ describe('a call that is forced', () => {
   test.each([
     ['api.moonshot.cn', 'kimi-k2.7-code'],
     ['api.kimi.com', 'kimi-for-coding'],
+    ['api.z.ai', 'glm-5.3'],
+    ['open.bigmodel.cn', 'glm-4.7'],
     ['dashscope.aliyuncs.com', 'qwen3-235b-a22b-thinking-2507'],
-  ])('is left to the model at %s where %s always thinks, and that is a loss', (vendor, model) => {
+  ])('is left to the model at %s where none can be forced of %s, and that is a loss', (vendor, model) => {
     const { tool_choice = null, lost = null } = sent(vendor, model, asking(['f'], { tool_choice: named }))
     expect([tool_choice, lost]).toEqual(['auto', ['toolChoice']])
+  })
+
+  test('is none of any tool at Z.ai, which refuses every choice but auto', () => {
+    const without = sent('api.z.ai', 'glm-5.3', asking(['f'], { tool_choice: 'none' }))
+    expect(without).not.toContainAnyKeys(['tools', 'tool_choice'])
+    expect(without).toMatchObject({ lost: [] })
   })
 
   test('is as it was said elsewhere', () => {
@@ -69,6 +77,17 @@ describe('a call that is forced', () => {
       lost: [],
     })
   })
+})
+
+test('calls come in pieces from the models of Z.ai that keep them back unless asked', () => {
+  const asked = (stream: boolean, model = 'glm-5.3', vendor = 'api.z.ai') =>
+    sent(vendor, model, { ...requestOf({}), stream, tools: [functionTool('f')] })['tool_stream']
+  expect([asked(true), asked(true, 'glm-4.6')]).toEqual([true, true])
+  expect([asked(false), asked(true, 'glm-4.5'), asked(true, 'glm-5.3', 'upstream.example')]).toEqual([
+    undefined,
+    undefined,
+    undefined,
+  ])
 })
 
 describe('structured output', () => {
@@ -169,8 +188,11 @@ describe('what a vendor has set for its models is not said', () => {
     ['api.mistral.ai', 'mistral-large-2512', 'high', undefined],
     ['api.mistral.ai', 'devstral-latest', 'high', undefined],
     ['api.mistral.ai', 'zai-glm-5-2', 'medium', 'high'],
-    ['api.mistral.ai', 'zai-glm-5-2', 'none', undefined],
+    ['api.mistral.ai', 'zai-glm-5-2', 'none', 'none'],
     ['api.mistral.ai', 'zai-glm-5-3', 'medium', 'low'],
+    ['api.z.ai', 'glm-5.3', 'medium', 'low'],
+    ['api.z.ai', 'glm-5.3-flash', 'xhigh', 'high'],
+    ['api.z.ai', 'glm-5.2', 'max', 'max'],
   ] as const)('%s, %s: effort %s as %s', (vendor, model, reasoning_effort, expected) => {
     const { body } = openaiChatCompletions.encodeRequest(
       requestOf({ reasoning_effort }),
