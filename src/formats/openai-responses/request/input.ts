@@ -69,6 +69,9 @@ class InputReader implements Input {
         return this.#toolSearchOutput(item, path)
       case 'image_generation_call':
         return this.add('assistant', [decodeImageCall(item)])
+      case 'configuration_update':
+        // Read by configuration.ts.
+        return
       case 'item_reference':
         return checkReference(item, path)
       default:
@@ -178,11 +181,7 @@ function isSeal({ redacted, signature }: ReasoningPart): boolean {
 }
 
 /** Items without a counterpart elsewhere that the client, not the model, wrote. */
-const USER_ITEMS: ReadonlySet<string> = new Set([
-  'compaction_trigger',
-  'configuration_update',
-  'agent_message',
-])
+const USER_ITEMS: ReadonlySet<string> = new Set(['compaction_trigger', 'agent_message'])
 
 function announcedName(tool: Tool): string {
   if (tool.type === 'hosted') return tool.wireType

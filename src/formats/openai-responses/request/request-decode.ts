@@ -29,6 +29,7 @@ import {
   type JsonValue,
   withoutNulls,
 } from '@/json/json.ts'
+import { configurationOf } from './configuration.ts'
 import { decodeInput } from './input.ts'
 import { decodeToolChoice } from './tool-choice.ts'
 import { decodeTools } from './tools.ts'
@@ -70,7 +71,7 @@ export function decodeRequest(body: JsonObject, call: ModelCall): GenerationRequ
   const input = decodeInput(body['input'], 'input')
   const own = decodeInstructions(body)
   const tools = [...decodeTools(body['tools'], 'tools'), ...input.tools]
-  const format = asObject(body['text'])
+  const { reasoning, text: config } = configurationOf(body)
   return {
     model: call.model,
     stream: call.stream,
@@ -79,9 +80,9 @@ export function decodeRequest(body: JsonObject, call: ModelCall): GenerationRequ
     tools,
     toolChoice: decodeToolChoice(body['tool_choice'], tools),
     parallelToolCalls: asBoolean(body['parallel_tool_calls']),
-    output: decodeFormat(format),
-    verbosity: asWord(VERBOSITIES, format?.['verbosity']),
-    reasoning: decodeReasoningRequest(body),
+    output: decodeFormat(config),
+    verbosity: asWord(VERBOSITIES, config?.['verbosity']),
+    reasoning: decodeReasoningRequest(reasoning),
     maxOutputTokens: asNumber(body['max_output_tokens']),
     temperature: asNumber(body['temperature']),
     topP: asNumber(body['top_p']),
@@ -162,8 +163,7 @@ function decodeFormat(config: JsonObject | undefined): OutputFormat | undefined 
   }
 }
 
-function decodeReasoningRequest(body: JsonObject): Reasoning | undefined {
-  const wire = asObject(body['reasoning'])
+function decodeReasoningRequest(wire: JsonObject | undefined): Reasoning | undefined {
   if (wire === undefined) return undefined
   return {
     effort: asWord(EFFORTS, wire['effort']),

@@ -12,7 +12,7 @@ import {
   unreadInside,
 } from '@/formats/unread-fields.ts'
 import { IMAGE_DETAILS } from '@/generation/part.ts'
-import { SUMMARIES, VERBOSITIES } from '@/generation/request.ts'
+import { EFFORTS, SUMMARIES, VERBOSITIES } from '@/generation/request.ts'
 import { asArray, asNonEmpty, asObject, isJsonObject, type JsonObject, type JsonValue } from '@/json/json.ts'
 
 const MARK: ReadFields = {
@@ -88,6 +88,14 @@ const SYSTEM_MESSAGE: ReadFields = {
   content: textOr(list(part => asObject(part)?.['text'] !== undefined && readOfPart(part))),
 }
 
+const OUTPUT_FORMAT = object({
+  type: true,
+  name: 'string',
+  description: 'string',
+  schema: true,
+  strict: 'boolean',
+})
+
 const ITEMS: ReadFields = {
   message: MESSAGE,
   function_call: { ...NAMED_CALL, arguments: true },
@@ -106,6 +114,11 @@ const ITEMS: ReadFields = {
   tool_search_output: { ...CALL, execution: 'string', tools: list(readOfTool) },
   additional_tools: { ...ITEM, role: 'string', tools: list(readOfTool) },
   image_generation_call: readOfImage,
+  configuration_update: {
+    ...ITEM,
+    reasoning: object({ effort: oneOf(...EFFORTS) }),
+    text: object({ format: OUTPUT_FORMAT }),
+  },
 }
 
 /** Of an image only itself is told; a call that has none is kept whole. */
@@ -193,16 +206,13 @@ const INSIDE: ReadFields = {
 /** What fields within others say that no other format is told. */
 export function unreadFieldsOf(body: JsonObject): string[] {
   const summary = oneOf(...SUMMARIES)
-  const format = object({
-    type: true,
-    name: 'string',
-    description: 'string',
-    schema: true,
-    strict: 'boolean',
-  })
   return [
     ...unreadInside(body, INSIDE),
-    ...unreadInside(asObject(body['text']), { format, verbosity: oneOf(...VERBOSITIES) }, 'text'),
+    ...unreadInside(
+      asObject(body['text']),
+      { format: OUTPUT_FORMAT, verbosity: oneOf(...VERBOSITIES) },
+      'text',
+    ),
     ...unreadInside(asObject(body['reasoning']), { summary, generate_summary: summary }, 'reasoning'),
   ]
 }

@@ -120,6 +120,30 @@ describe('edge 46: tools in the middle of the input', () => {
   })
 })
 
+// https://developers.openai.com/api/docs/guides/reasoning#change-reasoning-mid-conversation
+test('an effort and a form that the input sets hold for the answer, each until it sets another', () => {
+  const update = (fields: object) => ({ type: 'configuration_update', ...fields })
+  const format = { type: 'json_schema', name: 'o', schema: { type: 'object' } }
+  const decoded = request({
+    reasoning: { effort: 'low', summary: 'auto' },
+    input: [
+      update({ reasoning: { effort: 'max' } }),
+      { role: 'user', content: 'a' },
+      update({ id: 'cu_1', text: { format } }),
+      { role: 'assistant', content: 'b' },
+      update({ reasoning: { effort: 'high' }, text: null }),
+      { role: 'user', content: 'c' },
+      update({ reasoning: { effort: null } }),
+    ],
+  })
+  expect(decoded.reasoning).toEqual({ effort: 'high', budgetTokens: undefined, summary: 'auto' })
+  expect(decoded.output).toMatchObject({ type: 'json-schema', name: 'o' })
+  expect(decoded.turns.map(({ role }) => role)).toEqual(['user', 'assistant', 'user'])
+  expect(decoded.unread).toEqual([])
+  const other = [update({ reasoning: { effort: 'low', summary: 'auto' } })]
+  expect(request({ input: other }).unread).toEqual(['input.reasoning.summary'])
+})
+
 describe('edge 47: short spellings', () => {
   test('a plain string is one user message', () => {
     expect(request({ input: 'hi' }).turns).toEqual([{ role: 'user', parts: [textPart('hi')] }])
