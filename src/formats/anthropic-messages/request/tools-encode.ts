@@ -93,8 +93,8 @@ function encodeCustom(tool: CustomTool): JsonObject {
 }
 
 /**
- * Anthropic's own are given back; a foreign web search becomes Anthropic's, of which there can be one; the rest nobody
- * would run.
+ * Anthropic's own are given back; a foreign web search becomes Anthropic's, of which there can be one, and so does what
+ * reads the addresses that were named; the rest nobody would run.
  */
 function encodeHosted(
   tool: HostedTool,
@@ -104,16 +104,22 @@ function encodeHosted(
 ): JsonObject[] {
   if (tool.format === FORMAT) return [tool.wire]
   if (isFirstSearch && model.hostedTools) return [webSearch(tool, losses)]
+  if (tool.kind === 'web_fetch' && model.hostedTools) {
+    losses.addAll(lostSettings(tool, []))
+    return [{ type: 'web_fetch_20250910', name: FETCH }]
+  }
   losses.add('tools', tool.wireType)
   return []
 }
 
 const SEARCH = 'web_search'
+const FETCH = 'web_fetch'
+const NAMES: Partial<Record<HostedTool['kind'], string>> = { web_search: SEARCH, web_fetch: FETCH }
 
 /** What a tool of Anthropic's server is called. */
 export function hostedName({ format, kind, wire }: HostedTool): string | undefined {
   if (format === FORMAT) return asString(wire['name'])
-  return kind === 'web_search' ? SEARCH : undefined
+  return NAMES[kind]
 }
 
 function webSearch(tool: HostedTool, losses: Losses): JsonObject {
@@ -149,8 +155,7 @@ function refuseLostTool(choice: PlainlyChosen['toolChoice'], tools: readonly Jso
 }
 
 function wireName(choice: Extract<ToolChoice, { type: 'tool' }>): string {
-  const hostedSearch = typeof choice.kind === 'object' && choice.kind.hosted === 'web_search'
-  return hostedSearch ? SEARCH : choice.name
+  return (typeof choice.kind === 'object' && NAMES[choice.kind.hosted]) || choice.name
 }
 
 function encodeChoice(choice: PlainlyChosen['toolChoice'], oneAtATime: boolean): JsonObject | undefined {

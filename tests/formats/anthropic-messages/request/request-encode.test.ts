@@ -534,6 +534,18 @@ describe('tools', () => {
     ])
   })
 
+  test("addresses that the caller names are read where another vendor's tool would", () => {
+    const fetches = { ...hostedTool('web_fetch', 'urlContext'), format: 'gemini-generate-content' } as const
+    const fetch = { type: 'web_fetch_20250910', name: 'web_fetch' }
+    expect(encode({ tools: [fetches] })).toMatchObject({ body: { tools: [fetch] }, losses: [] })
+    const kind = { hosted: 'web_fetch', wireType: 'urlContext' } as const
+    const toolChoice = { type: 'tool', name: 'urlContext', namespace: undefined, kind } as const
+    expect(encode({ tools: [fetches], toolChoice }).body['tool_choice']).toEqual({
+      type: 'tool',
+      name: 'web_fetch',
+    })
+  })
+
   test("of another vendor's searches there is one, since two would have one name", () => {
     const { body, losses } = encode({
       tools: [hostedTool('web_search', 'web_search'), hostedTool('web_search', 'web_search_preview')],
