@@ -10,6 +10,7 @@ import type { CustomTool, FunctionTool, HostedTool, Tool, ToolChoice } from '@/g
 import { asString, type JsonObject } from '@/json/json.ts'
 import { marked } from './cache-marks.ts'
 import { closedSchema } from './json-schema.ts'
+import { newerSchema } from './newer-schema.ts'
 import { canBeClosed } from './schema-limits.ts'
 
 const NO_INPUT: JsonObject = { type: 'object', properties: {} }
@@ -78,7 +79,7 @@ function encodeFunction(tool: FunctionTool, model: ModelTraits, losses: Losses):
   const block = {
     name: tool.name,
     ...(tool.description !== undefined && tool.description !== '' && { description: tool.description }),
-    input_schema: strict ? closedSchema(schema) : schema,
+    input_schema: strict ? closedSchema(schema) : newerSchema(schema),
     ...(strict && { strict: true }),
   }
   return marked(block, tool.cache)

@@ -1,7 +1,8 @@
 import { changedSchema } from '@/formats/schemas/changed-schema.ts'
 import { objectSchema } from '@/formats/schemas/object-schema.ts'
+import { withPrefixItems } from '@/formats/schemas/prefix-items.ts'
 import { resolveRef } from '@/formats/schemas/reference.ts'
-import { asArray, asObject, asString, isJsonObject, type JsonObject, type JsonValue } from '@/json/json.ts'
+import { asObject, asString, isJsonObject, type JsonObject, type JsonValue } from '@/json/json.ts'
 
 /**
  * A function's parameters as Moonshot takes them, whose validator refuses what says the same in another way.
@@ -12,12 +13,6 @@ export function moonshotParameters(parameters: JsonObject): JsonObject {
   return changedSchema(root, schema =>
     withOwnWords(withTypedChoice(withObjectProperties(withPrefixItems(schema))), root),
   )
-}
-
-/** A list whose members differ says so in the words of newer schemas. */
-function withPrefixItems(schema: JsonObject): JsonObject {
-  const { items, ...rest } = schema
-  return Array.isArray(items) ? { ...rest, prefixItems: [...asArray(rest['prefixItems']), ...items] } : schema
 }
 
 /** A property of which nothing is said is an empty object. */

@@ -5,7 +5,7 @@ import { wrapSignature } from '@/formats/signatures/signature.ts'
 import { type MediaPart, mediaPart, reasoningPart, type Signature, textPart } from '@/generation/part.ts'
 import type { GenerationRequest, Turn } from '@/generation/request.ts'
 import type { FunctionTool } from '@/generation/tool.ts'
-import { asArray, asObjects, isJsonObject, type JsonObject } from '@/json/json.ts'
+import { asArray, asObject, asObjects, isJsonObject, type JsonObject } from '@/json/json.ts'
 
 const OPUS_4_8 = target('claude-opus-4-8')
 
@@ -507,6 +507,24 @@ describe('tools', () => {
     const { body, losses } = encode({ tools: [tool('f', { strict: true, parameters })] })
     expect(asObjects(body['tools'])[0]?.['strict']).toBe(isStrict ? true : undefined)
     expect(losses.map(({ field }) => field)).toEqual(isStrict ? [] : ['toolStrict'])
+  })
+
+  test('what older drafts say of a schema is said as JSON Schema 2020-12 has it', () => {
+    const pair = { type: 'array', items: [{ type: 'number' }, { type: 'string' }] }
+    const properties = {
+      pair,
+      more: { ...pair, additionalItems: { type: 'boolean' } },
+      ttl: { type: 'integer', minimum: 0, exclusiveMinimum: true, maximum: 9, exclusiveMaximum: false },
+      list: { type: 'array', items: { type: 'number', exclusiveMinimum: 0 } },
+    }
+    const { body } = encode({ tools: [tool('f', { parameters: { type: 'object', properties } })] })
+    const prefixItems = [{ type: 'number' }, { type: 'string' }]
+    expect(asObject(asObjects(body['tools'])[0]?.['input_schema'])?.['properties']).toEqual({
+      pair: { type: 'array', prefixItems },
+      more: { type: 'array', prefixItems, items: { type: 'boolean' } },
+      ttl: { type: 'integer', exclusiveMinimum: 0, maximum: 9 },
+      list: properties.list,
+    })
   })
 
   test('web search is mapped, other hosted tools are lost by name', () => {
