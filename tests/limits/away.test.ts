@@ -130,6 +130,17 @@ describe('when Redis fails', () => {
     expect(warned).toMatchObject([{ err: { message: 'Connection is closed.' } }])
   })
 
+  test('one whose first connection takes its time is waited for', async () => {
+    const redis = new ScriptedRedis()
+    redis.behaviour = 'fails'
+    redis.whenReady = async () => {
+      redis.behaviour = 'works'
+      return true
+    }
+    const { limiter } = await rig({ redis })
+    expect(limiter.isDegraded).toBe(false)
+  })
+
   test('one whose first answer is late is asked all the same', async () => {
     const redis = new ScriptedRedis()
     redis.whenReady = async () => true
