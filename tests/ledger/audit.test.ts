@@ -91,6 +91,16 @@ describe('finds nothing', () => {
       from priced, (values (${newId()}::uuid, now()), (${running?.id ?? ''}::uuid, now() - interval '1 hour')) made(id, at)`
     expect(failed(await audit(url, { accountId: payer.accountId }))).toEqual([])
   })
+
+  test('wrong with holds whose process was heard of within a minute, or whose time was over', async () => {
+    const payer = await busyPayer()
+    const [owner, late] = [newId(), holdOf(payer, 10n)]
+    await sql`insert into process (id, address, seen) values (${owner}, 'test', now() - interval '30 seconds')`
+    await sql`update hold set owner = ${owner}, opened_at = now() - interval '5 minutes' where account_id = ${payer.accountId}`
+    await ledger.hold(late)
+    await sql`update hold set deadline = now() - interval '30 seconds' where id = ${late.id}`
+    expect(failed(await audit(url, { accountId: payer.accountId }))).toEqual([])
+  })
 })
 
 /** Writes behind the back of every trigger, as a restored backup or a superuser could. */
@@ -195,6 +205,14 @@ describe('finds', () => {
         (tx, { accountId, keyId }) => tx`with marked as (
             update entry set budget_key_id = ${keyId} where account_id = ${accountId} and seq = 2)
           insert into key_budget (key_id, period, period_start, spent) values (${keyId}, 'total', '1970-01-01', 2)`,
+      ),
+      ['key_budgets'],
+    ],
+    [
+      'a key whose budget counts what it was not charged',
+      tamper(
+        (tx, { keyId }) => tx`insert into key_budget (key_id, period, period_start, spent)
+          values (${keyId}, 'total', '1970-01-01', 1)`,
       ),
       ['key_budgets'],
     ],
@@ -332,6 +350,14 @@ describe('finds', () => {
         await tx`update wallet set seq = 5 where account_id = ${accountId}`
       }),
       ['sequence'],
+    ],
+    [
+      'two entries with one number, and none with the next',
+      tamper(
+        (tx, { accountId }) => tx`update entry set seq = 3, balance_after = balance_after + 1
+          where account_id = ${accountId} and seq = 2`,
+      ),
+      ['sequence', 'chain'],
     ],
     [
       'a wallet that counts an entry more',
@@ -631,6 +657,37 @@ describe('finds', () => {
       '2020-01-01 topup: 1 entries of 0.000000005, now 0 of 0.000000000',
     ])
     await sql`delete from daily_total where day = '2020-01-01'`
+  })
+
+  test('a day and a month that leave out what is of them', async () => {
+    const { database, payer, open, store, close } = await ledgerFixture()
+    const { sql, url } = database
+    const { accountId, keyId } = await payer(100n)
+    const process = await open()
+    const request = holdOf({ accountId, keyId }, 10n)
+    await process.hold(request)
+    await process.settle(costOf(request, 3n))
+    await sql.begin(async tx => {
+      await tx`set local session_replication_role = replica`
+      await tx`update entry set created_at = now() - make_interval(days => 64 - 31 * seq::integer)`
+    })
+    await store.rollUp()
+    await sql`select ledger_total_months(${accountId}, 9)`
+    const totals = async () => {
+      const { checks } = await audit(url)
+      return checks
+        .filter(({ name, count }) => name.endsWith('ly_totals') && count > 0)
+        .map(({ name, count }) => [name, count])
+    }
+    expect(await totals()).toEqual([])
+    await sql`delete from daily_total where day = (select min(day) from daily_total)`
+    expect(await totals()).toEqual([['daily_totals', 1]])
+    await sql`delete from monthly_total where month = (select min(month) from monthly_total)`
+    expect(await totals()).toEqual([
+      ['daily_totals', 1],
+      ['monthly_totals', 1],
+    ])
+    await close()
   })
 
   test('a month that is not what its entries are', async () => {
