@@ -27,7 +27,16 @@ test.each<[string, (silence: Silence, clock: ManualClock) => number | undefined,
   ['its clock was set back', () => -3_600_000, true],
   ['its answer was late by less than matters', () => DEAD_AFTER_MS / 2, true],
   ['its clock was set forward', () => 3_600_000, false],
+  ['its clock was set forward by as long as the dead are silent', () => DEAD_AFTER_MS, false],
   ['it was not reached', silence => void silence.missed(), false],
+  [
+    'it was reached after half as long',
+    (_, clock) => {
+      clock.advance(DEAD_AFTER_MS / 2)
+      return 0
+    },
+    true,
+  ],
   ['it said nothing for long', (_, clock) => void clock.advance(DEAD_AFTER_MS), false],
 ])(
   'after %s, others are dead by their silence only once they had the time to be heard, if they may not have had it',
