@@ -236,6 +236,26 @@ describe.skipIf(!HAS_BROWSER)('in the middle of something', () => {
     await madeOnce('**/api/admin/redeem-codes', 'Make codes')
   })
 
+  guarantee('whoever closes a dialog whose answer was lost sees what was done', async () => {
+    const dialog = page.getByRole('dialog')
+    const loseThen = async (verb: string) => {
+      await page.route('**/api/**', route =>
+        route.request().method() === 'GET' ? route.fallback() : lose(route),
+      )
+      await dialog.getByRole('button', { name: verb }).click()
+      await dialog.getByText('look whether it was done').waitFor()
+      await page.unroute('**/api/**')
+      await dialog.getByRole('button', { name: 'Cancel' }).click()
+    }
+    await createKey(owner, 'told late')
+    await page.getByRole('button', { name: 'Edit told late' }).click()
+    await dialog.getByLabel('Name', { exact: true }).fill('told at last')
+    await loseThen('Save')
+    await page.getByRole('button', { name: 'Revoke told at last' }).click()
+    await loseThen('Revoke key')
+    await page.getByRole('row', { name: /told at last.*Revoked/ }).waitFor()
+  })
+
   guarantee('who has used a link whose answer was lost is led to the sign-in', async () => {
     const dialog = await openNewAccount(page)
     await dialog.getByLabel('Email').fill('lost-in@example.com')

@@ -1,4 +1,5 @@
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks'
+import { noteFailure } from './doubts.ts'
 import { type ApiFailure, asFailure, messageBeside } from './failure.ts'
 
 /** Something that a person sets off, and what became of it. */
@@ -31,7 +32,9 @@ export function useAction<Arguments extends unknown[]>(
       try {
         await latest.current(...args)
       } catch (error) {
-        if (isMounted.current) setFailure(asFailure(error))
+        const failed = asFailure(error)
+        noteFailure(failed)
+        if (isMounted.current) setFailure(failed)
       } finally {
         isRunning.current = false
         if (isMounted.current) setBusy(false)

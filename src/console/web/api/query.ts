@@ -1,4 +1,5 @@
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks'
+import { useDoubts } from './doubts.ts'
 import { type ApiFailure, asFailure } from './failure.ts'
 import { appendPage, type Page, prependItems, readPages } from './page.ts'
 import { usePagesRead } from './pages-read.ts'
@@ -21,7 +22,7 @@ interface Answered<Data> {
 /**
  * Asks when the page appears and whenever `key` changes; an answer to an older question is thrown away. Without a key
  * nothing is asked: what was typed is no question yet. The same is asked anew when `changes` does, which counts what was
- * done here that may change the answer.
+ * done here that may change the answer, and where nobody knows whether something was done.
  */
 export function useQuery<Data>(
   key: string | undefined,
@@ -31,6 +32,7 @@ export function useQuery<Data>(
   const [state, setState] = useState<Answered<Data>>({ key })
   const [round, setRound] = useState(0)
   const [busy, setBusy] = useState(true)
+  const doubts = useDoubts()
   const latest = useRef(ask)
   latest.current = ask
   // `round` asks the same question again.
@@ -52,7 +54,7 @@ export function useQuery<Data>(
         setBusy(false)
       })
     return () => abort.abort()
-  }, [key, round, changes])
+  }, [key, round, changes, doubts])
   const reload = useCallback(() => setRound(last => last + 1), [])
   return { data: state.data, failure: state.failure, busy, reload }
 }

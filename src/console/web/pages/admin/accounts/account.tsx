@@ -30,14 +30,10 @@ export function AccountPage() {
   const [act, open] = useOpened<Act>(account.busy)
   const toast = useToast()
   const onChanged = () => setChanges(count => count + 1)
-  // Also where nobody was told that something was done: whoever looks whether it was must not see what was before.
-  const onClose = () => {
-    open()
-    onChanged()
-  }
   const onDone = (said: string) => {
     toast(said)
-    onClose()
+    open()
+    onChanged()
   }
   if (namesNothing(account)) {
     return (
@@ -61,7 +57,7 @@ export function AccountPage() {
           <>
             <AccountFacts account={found} />
             {act === undefined ? null : (
-              <ActDialog act={act} account={found} onDone={onDone} onClose={onClose} />
+              <ActDialog act={act} account={found} onDone={onDone} onClose={() => open()} />
             )}
           </>
         )}

@@ -15,11 +15,6 @@ import { ToldReason, typedReason } from '../accounts/reasoned-acts.tsx'
 export function Refund({ receipt, onDone }: { receipt: Receipt; onDone(): void }) {
   const mayAdminister = useMayAdminister()
   const [isOpen, setOpen] = useState(false)
-  // Also where the answer was lost that it was given.
-  const onClose = () => {
-    setOpen(false)
-    onDone()
-  }
   return (
     <>
       {mayAdminister && isPositive(receipt.charged) ? (
@@ -27,12 +22,12 @@ export function Refund({ receipt, onDone }: { receipt: Receipt; onDone(): void }
           <Button onClick={() => setOpen(true)}>Refund</Button>
         </div>
       ) : null}
-      {isOpen ? <RefundDialog receipt={receipt} onClose={onClose} /> : null}
+      {isOpen ? <RefundDialog receipt={receipt} onDone={onDone} onClose={() => setOpen(false)} /> : null}
     </>
   )
 }
 
-function RefundDialog({ receipt, onClose }: { receipt: Receipt; onClose(): void }) {
+function RefundDialog({ receipt, onDone, onClose }: { receipt: Receipt; onDone(): void; onClose(): void }) {
   const currency = useCurrency()
   const toast = useToast()
   const once = useOnce()
@@ -44,6 +39,7 @@ function RefundDialog({ receipt, onClose }: { receipt: Receipt; onClose(): void 
       body: { amount, reason: typedReason(texts.reason), once },
     })
     toast('The refund is given')
+    onDone()
     onClose()
   })
   return (
