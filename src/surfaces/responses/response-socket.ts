@@ -1,5 +1,5 @@
 import type { ServerWebSocket } from 'bun'
-import { asGatewayError, GatewayError } from '@/errors/gateway-error.ts'
+import { asGatewayError, GatewayError, messageWithId } from '@/errors/gateway-error.ts'
 import { refuseManyParts } from '@/exchange/admission/body.ts'
 import type { ConversationCall } from '@/exchange/call.ts'
 import { errorResponse } from '@/exchange/relay/reply.ts'
@@ -46,6 +46,8 @@ export class ResponseSocket {
   #running: Promise<void> | undefined
   /** Whether what runs is an exchange, or its answer on its way: no refusal, and nothing that costs nothing. */
   #isAnswering = false
+  /** By what the caller knows the answer to the last request, if it said so. */
+  #lane: string | undefined
   /** Ends the request that runs. Each has its own: what listens to it would else stay as long as the connection. */
   #frame = new AbortController()
   /** What everybody waits for who sent something while the socket's buffer was full. */
@@ -147,7 +149,9 @@ export class ResponseSocket {
       const { bytes, json } = readFrame(frame)
       lane = asString(json?.['stream_id'])
       if (json === undefined) throw new GatewayError('invalid_json', 'The frame is not a JSON object')
+      if (isSteer(json)) return await this.#refuseSteer(json)
       assertCreate(json)
+      this.#lane = lane
       if (json['generate'] === false) return await this.#warmUp(bytes, lane)
       this.#isAnswering = true
       const response = await runResponse(this.#gateway, this.#callOf(bytes), this.#memory)
@@ -159,6 +163,25 @@ export class ResponseSocket {
     } finally {
       this.#isAnswering = false
     }
+  }
+
+  /** No upstream takes in what is said while it answers: the input goes back, for the request behind the answer. */
+  async #refuseSteer({ previous_response_id, input }: JsonObject): Promise<void> {
+    const refusal = new GatewayError(
+      'unsupported_parameter',
+      'Responses are not steered here: send the input with the next response.create',
+    )
+    const frame = {
+      type: 'response.steer.failed',
+      sequence_number: 0,
+      steer: { previous_response_id, input },
+      error: {
+        type: 'invalid_request_error',
+        code: 'steering_not_supported',
+        message: messageWithId(refusal, this.#gateway.newRequestId()),
+      },
+    }
+    await this.#send(JSON.stringify(frame), this.#lane)
   }
 
   #callOf(frame: Buffer): ConversationCall {
@@ -258,6 +281,10 @@ function laneOf(frame: string): string | undefined {
   } catch {
     return undefined
   }
+}
+
+function isSteer({ type, previous_response_id, input }: JsonObject): boolean {
+  return type === 'response.steer' && typeof previous_response_id === 'string' && input !== undefined
 }
 
 function assertCreate(json: JsonObject): void {

@@ -197,6 +197,25 @@ test('one response runs at a time, the next waits for it', async () => {
   expect(textOf(second)).toBe('two')
 })
 
+test('input that is to steer an answer goes back when that has ended, as where a model cannot be steered', async () => {
+  const connection = await connectWithKey()
+  connection.send(create({ model: 'chat/echo', input: 'first', stream_id: 'lane' }))
+  connection.send({ type: 'response.steer', previous_response_id: 'resp_1', input: 'not that' })
+  await connection.answer()
+  await until(() => connection.frames.at(-1)?.['type'] === 'response.steer.failed')
+  expect(connection.frames.at(-1)).toMatchObject({
+    stream_id: 'lane',
+    steer: { previous_response_id: 'resp_1', input: 'not that' },
+    error: {
+      type: 'invalid_request_error',
+      code: 'steering_not_supported',
+      message: expect.stringMatching(/ \(request id: [\da-f-]{36}\)$/),
+    },
+  })
+  connection.send(create({ model: 'chat/echo', input: 'not that' }))
+  expect(textOf(await connection.answer())).toBe('not that')
+})
+
 test('a stored answer is stored, and found from everywhere', async () => {
   const connection = await connectWithKey()
   connection.send(create({ model: 'gemini/echo', input: 'keep me', store: true }))
