@@ -127,7 +127,7 @@ const VENDORS: readonly Vendor[] = [
     models: [
       [/^grok-3-mini/, { efforts: ['low', 'high'] }],
       [
-        /^grok-(?:[23]|code|4(?!\.)|4\.20(?:-\d{4})?-(?:non-)?reasoning)/,
+        /^grok-(?:[23]|code|build|composer|4(?!\.)|4\.20(?:-\d{4})?-(?:non-)?reasoning)/,
         { refuses: new Set([...REFUSED_BY_XAI, 'reasoning']) },
       ],
     ],

@@ -1,7 +1,7 @@
 import { remembered } from '@/formats/remembered.ts'
 import type { Effort } from '@/generation/request.ts'
 
-/** What OpenAI's models take and refuse, whichever of its formats they are asked in. */
+/** What OpenAI's models take and refuse, and those of others that speak both of its formats, whichever they are asked in. */
 export interface OpenaiModel {
   /** Whether it reasons, and so refuses temperature, top_p and log probabilities; undefined: not known. */
   reasons: boolean | undefined
@@ -41,6 +41,10 @@ const FAMILIES: readonly (readonly [RegExp, OpenaiModel])[] = [
     { ...REASONS, efforts: ['none', ...THREE, 'xhigh', 'max'], cacheBreakpoints: true },
   ],
   [/^gpt-([6-9]|\d\d)/, { ...REASONS, efforts: [...THREE, 'xhigh', 'max'], cacheBreakpoints: true }],
+  // xAI's, which are asked in both formats: https://docs.x.ai/developers/model-capabilities/text/reasoning
+  [/^grok-4\.3/, { ...UNKNOWN, efforts: ['none', ...THREE] }],
+  [/^grok-4\.5/, { ...UNKNOWN, efforts: THREE }],
+  [/^grok-(4\.[6-9]|[5-9])/, { ...UNKNOWN, efforts: [...THREE, 'xhigh'] }],
 ]
 
 /** What is known of a model by its name at an upstream. */

@@ -402,6 +402,8 @@ describe('limits and sampling', () => {
     ['gpt-6.2-astra', 'max', 'max'],
     ['gpt-10', 'none', 'low'],
     ['openai/gpt-oss-120b', 'xhigh', 'high'],
+    ['grok-4.5', 'max', 'high'],
+    ['grok-4.6', 'none', 'low'],
     ['someone/else', 'max', 'max'],
   ] as const)('%s takes effort %s as %s', (model, effort, sent) => {
     const reasoningOf = { effort, budgetTokens: undefined, summary: undefined }
