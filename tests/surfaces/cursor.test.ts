@@ -141,3 +141,64 @@ describe('tools that are written as Responses has them among those of Chat Compl
     expect(messageOf(text)['tool_calls']).toMatchObject([{ type: 'custom', custom: { name: 'ApplyPatch' } }])
   })
 })
+
+describe("tools, calls and results in Anthropic's words, as a model by Claude's name gets them", () => {
+  const list = { name: 'List', description: 'Lists.', input_schema: { type: 'object' } }
+  const read = { name: 'Read', input_schema: PARAMETERS, cache_control: { type: 'ephemeral' } }
+  const question = { role: 'user', content: [{ type: 'text', text: 'Look.' }] }
+
+  test.each(UPSTREAMS)('are called, and so is what brings the result back, over %s', async upstream => {
+    const asked = { model: `${upstream}/tool`, tools: [list, read] }
+    const first = await ask({ ...asked, messages: [question], tool_choice: { type: 'tool', name: 'Read' } })
+    const call = asObject(asArray(messageOf(first.text)['tool_calls'])[0]) ?? {}
+    expect(call).toMatchObject({ type: 'function', function: { name: 'Read' } })
+    const use = { type: 'tool_use', id: call['id'], name: 'Read', input: { path: 'a' } }
+    const result = {
+      type: 'tool_result',
+      tool_use_id: call['id'],
+      content: [{ type: 'text', text: 'found' }],
+    }
+    const messages = [
+      question,
+      { role: 'assistant', content: [{ type: 'text', text: 'I read.' }, use] },
+      { role: 'user', content: [result] },
+    ]
+    const second = await ask({ ...asked, messages })
+    expect(messageOf(second.text)).toMatchObject({ content: 'Result: found' })
+  })
+
+  test('reach a Chat upstream as it has them', async () => {
+    const use = { type: 'tool_use', id: 'toolu_1', name: 'Read', input: { path: 'a' } }
+    const result = { type: 'tool_result', tool_use_id: 'toolu_1', content: 'found' }
+    const messages = [
+      question,
+      { role: 'assistant', content: [use] },
+      { role: 'user', content: [result, { type: 'text', text: 'And?' }] },
+    ]
+    const { upstream } = await ask({ model: 'chat/tool', messages, tools: [list] })
+    const called = { id: 'toolu_1', type: 'function', function: { name: 'Read', arguments: '{"path":"a"}' } }
+    expect(upstream['messages']).toMatchObject([
+      { role: 'user', content: 'Look.' },
+      { role: 'assistant', tool_calls: [called] },
+      { role: 'tool', tool_call_id: 'toolu_1', content: 'found' },
+      { role: 'user', content: 'And?' },
+    ])
+    const parameters = { type: 'object' }
+    expect(upstream['tools']).toMatchObject([
+      { type: 'function', function: { name: 'List', description: 'Lists.', parameters } },
+    ])
+  })
+
+  test('are refused where they do not say what they are of, and said once beside calls of Chat', async () => {
+    const use = { type: 'tool_use', id: 'toolu_1', name: 'Read', input: {} }
+    const call = { id: 'toolu_1', type: 'function', function: { name: 'Read', arguments: '{}' } }
+    const done = { role: 'tool', tool_call_id: 'toolu_1', content: 'found' }
+    const messages = [question, { role: 'assistant', content: [use], tool_calls: [call] }, done]
+    const { upstream } = await ask({ model: 'messages/tool', messages })
+    expect(asArray(asObject(asArray(upstream['messages'])[1])?.['content'])).toHaveLength(1)
+    const lost = { role: 'user', content: [{ type: 'tool_result', content: 'found' }] }
+    const { status, text } = await ask({ model: 'messages/tool', messages: [question, lost] })
+    expect(status).toBe(400)
+    expect(parseObject(text)).toMatchObject({ error: { param: 'messages[1].content.tool_use_id' } })
+  })
+})

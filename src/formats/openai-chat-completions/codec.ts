@@ -71,7 +71,7 @@ export const openaiChatCompletions: Codec = {
     toolResultError: 'messages.tool',
   },
   // Arguments are text, as OpenAI defines it; some vendors write the object.
-  dataKeys: new Set(['arguments', 'parameters', 'schema']),
+  dataKeys: new Set(['arguments', 'parameters', 'schema', 'input', 'input_schema']),
   // Of the vendors of this format only OpenAI knows them, and of its models those from gpt-5 on.
   takesCustomTools: ({ vendor, model }) =>
     vendorTraits(vendor).isOpenai && modelTraits(model).takesCustomTools,

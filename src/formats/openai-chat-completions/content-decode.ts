@@ -9,6 +9,7 @@ import {
   type OpaquePart,
   type Part,
   type TextPart,
+  type ToolResultPart,
   textPart,
 } from '@/generation/part.ts'
 import {
@@ -33,6 +34,14 @@ export function decodeTexts(content: JsonValue | undefined, path: string): TextP
   return decodeContent(content, path).map(part => {
     if (part.type !== 'text') throw invalidRequest(path, 'may hold text only')
     return part
+  })
+}
+
+/** A result's content: text by the documents, media at vendors that take more. */
+export function decodeResult(content: JsonValue | undefined, path: string): ToolResultPart['content'] {
+  return decodeContent(content, path).map(part => {
+    if (part.type === 'text' || part.type === 'media') return part
+    return textPart(JSON.stringify(part.type === 'opaque' ? part.value : part))
   })
 }
 

@@ -11,6 +11,7 @@ import {
 } from '@/json/json.ts'
 import type { Texts } from '@/json/outline.ts'
 import type { JsonEdit } from '@/json/splice.ts'
+import { hasAnthropicWords } from './anthropic-words.ts'
 import { modelTraits } from './models.ts'
 import { isThinkingBlock, thinkingText } from './reasoning-details.ts'
 import { asksOpenaiForUsage, wantsUsage } from './reply.ts'
@@ -20,7 +21,7 @@ import { type VendorTraits, vendorTraits } from './vendors.ts'
 /** See PassthroughCodec. */
 export const passthrough: PassthroughCodec = {
   edits,
-  takes: body => !hasFlatTools(body),
+  takes: body => !hasFlatTools(body) && !hasAnthropicWords(body),
   signatures,
   headers: ['openai-beta'],
   usualHeaders: Object.freeze({}),

@@ -10,6 +10,7 @@ import {
   type JsonObject,
   type JsonValue,
 } from '@/json/json.ts'
+import { isAnthropicTool } from './anthropic-words.ts'
 import { cacheMark } from './content-decode.ts'
 import { FORMAT } from './wire.ts'
 
@@ -55,6 +56,7 @@ function decodeTool(tool: JsonObject, index: number): Tool {
   const flat = isFlat(tool) ? tool : undefined
   const definition = asObject(tool['function']) ?? (type === 'function' ? flat : undefined)
   if (definition !== undefined) return functionTool(definition, tool)
+  if (isAnthropicTool(tool)) return functionTool({ ...tool, parameters: tool['input_schema'] ?? null }, tool)
   const custom = asObject(tool['custom']) ?? flat
   if (custom !== undefined) return customTool(custom)
   if (type === undefined) throw invalidRequest(`tools[${index}].type`, 'required')
@@ -123,10 +125,11 @@ export function decodeToolChoice(body: JsonObject): ToolChoice | undefined {
   const kind = wire['type'] ?? (wire['function'] !== undefined && 'function')
   switch (kind) {
     case 'function':
-    case 'custom': {
+    case 'custom':
+    case 'tool': {
       const name = asString(asObject(wire[kind])?.['name'] ?? wire['name'])
       if (name === undefined) throw invalidRequest(`tool_choice.${kind}.name`, 'required')
-      return { type: 'tool', name, namespace: undefined, kind }
+      return { type: 'tool', name, namespace: undefined, kind: kind === 'custom' ? kind : 'function' }
     }
     case 'allowed_tools':
       return allowedChoice(asObject(wire['allowed_tools']) ?? wire)

@@ -1,7 +1,9 @@
 import { invalidRequest } from '@/formats/invalid.ts'
+import { orCall, orResult } from '@/formats/openai-chat-completions/anthropic-words.ts'
 import {
   cacheMark,
   decodeContent,
+  decodeResult,
   decodeTexts,
   imagePart,
   opaquePart,
@@ -69,7 +71,8 @@ class MessageReader {
     } else if (role === 'assistant') {
       this.#turns.push({ role, parts: withMark(this.#assistantParts(message, path), mark) })
     } else {
-      const parts = decodeContent(message['content'], `${path}.content`)
+      const place = `${path}.content`
+      const parts = decodeContent(message['content'], place).map(part => orResult(part, place))
       this.#turns.push({ role: 'user', parts: withMark(parts, mark) })
     }
   }
@@ -82,7 +85,7 @@ class MessageReader {
       kind: this.#kinds.get(callId) ?? 'function',
       callId,
       name: asString(message['name']),
-      content: resultContent(message['content'], `${path}.content`),
+      content: decodeResult(message['content'], `${path}.content`),
       isError: false,
       cache: cacheMark(message),
     }
@@ -95,7 +98,10 @@ class MessageReader {
 
   #assistantParts(message: JsonObject, path: string): Part[] {
     const parts = decodeReasoningHistory(message)
-    parts.push(...decodeContent(withoutThinking(message['content']), `${path}.content`))
+    const calls = asArray(message['tool_calls'])
+    const content = decodeContent(withoutThinking(message['content']), `${path}.content`)
+    // Beside calls of this format, blocks say the same again.
+    parts.push(...(calls.length > 0 ? content : content.map(part => orCall(part, `${path}.content`))))
     signText(parts, message)
     const refusal = asString(message['refusal'])
     if (refusal !== undefined && refusal !== '') parts.push({ type: 'refusal', text: refusal })
@@ -103,7 +109,7 @@ class MessageReader {
     // A spoken answer of before, by an id that only its vendor knows.
     const audio = asObject(message['audio'])
     if (audio !== undefined) parts.push(opaquePart('audio', audio))
-    for (const [index, value] of asArray(message['tool_calls']).entries()) {
+    for (const [index, value] of calls.entries()) {
       const call = asObject(value) ?? {}
       // What is in one of the vendor's own is unread, and so a loss.
       if (hostedCallType(call) !== undefined) continue
@@ -165,12 +171,4 @@ function signedImage(image: JsonValue): Part {
   const part = imagePart(holder)
   if (part === undefined || holder === undefined) return opaquePart('images', image)
   return { ...part, signature: returnedSignature(holder) }
-}
-
-/** A result's content: text by the documents, media at vendors that take more. */
-function resultContent(content: JsonValue | undefined, path: string): ToolResultPart['content'] {
-  return decodeContent(content, path).map(part => {
-    if (part.type === 'text' || part.type === 'media') return part
-    return textPart(JSON.stringify(part.type === 'opaque' ? part.value : part))
-  })
 }

@@ -1,3 +1,4 @@
+import { isAnthropicTool } from '@/formats/openai-chat-completions/anthropic-words.ts'
 import { isEmpty } from '@/formats/openai-chat-completions/empty.ts'
 import { isFlat } from '@/formats/openai-chat-completions/tools-decode.ts'
 import {
@@ -42,6 +43,8 @@ const readOfPart = byType({
   file: { type: true, file: readOfFile, ...MARKS },
   document_url: { type: true, document_url: 'string', document_name: 'string', ...MARKS },
   video_url: { type: true, video_url: { url: true }, ...MARKS },
+  tool_use: { type: true, id: true, name: true, input: true, ...MARKS },
+  tool_result: { type: true, tool_use_id: true, content: true, is_error: 'boolean', ...MARKS },
 })
 
 function readOfFile(file: JsonValue): ReadFields {
@@ -98,6 +101,7 @@ const CUSTOM_FORMAT: ReadFields = { ...GRAMMAR, grammar: object(GRAMMAR) }
 /** A tool that is neither is kept whole. */
 function readOfTool(value: JsonValue): Read {
   const tool = asObject(value)
+  if (isAnthropicTool(value)) return { type: true, ...FUNCTION, input_schema: true, ...MARKS }
   if (isFlat(value)) return { type: true, ...FUNCTION, format: object(CUSTOM_FORMAT), ...MARKS }
   if (asObject(tool?.['function']) === undefined && asObject(tool?.['custom']) === undefined) return true
   return {
