@@ -23,6 +23,8 @@ interface OpenCall {
   /** Undefined until the call has a name and input: names come in pieces at some vendors. */
   block: number | undefined
   input: string
+  /** Some of its input was told. */
+  isTold: boolean
   /** The first half of a surrogate pair at the end of the last delta. */
   held: string
   signature: Signature | undefined
@@ -80,8 +82,8 @@ export class CallsReader {
     const { name, arguments: input, ...others } = asObject(body) ?? {}
     const isMore = [name, ...Object.values(more), ...Object.values(others)].some(value => !isEmpty(value))
     if (isMore || type === 'custom' || typeof input !== 'string' || this.#last === undefined) return false
-    const { block, held, ended } = this.#last
-    return block !== undefined && held === '' && !ended
+    const { isTold, held, ended } = this.#last
+    return isTold && held === '' && !ended
   }
 
   /** Takes note of input of that call that came past `push`. */
@@ -89,16 +91,23 @@ export class CallsReader {
     if (this.#last !== undefined) this.#last.input += input
   }
 
+  /** Tells of calls without arguments, which may have been yet to come. To be called where nothing more does. */
+  breakOff(emit: Emit): void {
+    for (const call of this.#calls) {
+      if (call.name === '' || call.input === '' || !isEmptyYet(call)) continue
+      emit({ type: 'tool-input-delta', block: this.#begin(call, emit), text: '{}' })
+    }
+  }
+
   /** Ends every call that is open. */
   end(emit: Emit): void {
     for (const call of this.#calls) {
       if (call.ended) continue
       call.ended = true
-      const rest = call.block === undefined ? call.input : call.held
+      const rest = call.isTold ? call.held : call.input
       const block = this.#begin(call, emit)
       // A call without arguments may come with none, with "", with "{}": one spelling for all.
-      const isEmptyCall = call.kind === 'function' && call.input.trim() === ''
-      if (isEmptyCall) emit({ type: 'tool-input-delta', block, text: '{}' })
+      if (isEmptyYet(call)) emit({ type: 'tool-input-delta', block, text: '{}' })
       else if (rest !== '') emit({ type: 'tool-input-delta', block, text: rest })
       emit({ type: 'tool-input-end', block, signature: call.signature })
     }
@@ -128,6 +137,7 @@ export class CallsReader {
       kind: 'function',
       block: undefined,
       input: '',
+      isTold: false,
       held: '',
       signature: undefined,
       ended: false,
@@ -146,16 +156,12 @@ export class CallsReader {
   }
 
   #append(call: OpenCall, piece: string, emit: Emit): void {
-    call.input += piece
-    let text = piece
-    if (call.block === undefined) {
-      if (call.name === '' || (call.kind === 'function' && call.input.trim() === '')) return
-      text = call.input
-      this.#begin(call, emit)
-    }
-    const whole = joinPairs(call, text)
-    if (whole !== '' && call.block !== undefined)
-      emit({ type: 'tool-input-delta', block: call.block, text: whole })
+    call.input = isEmptyYet(call) ? piece : call.input + piece
+    if (call.name === '' || isEmptyYet(call)) return
+    const block = this.#begin(call, emit)
+    const text = joinPairs(call, call.isTold ? piece : call.input)
+    call.isTold = true
+    if (text !== '') emit({ type: 'tool-input-delta', block, text })
   }
 
   /** Starts a call, and before it those that came first but have no input yet, so that their order stays. */
@@ -194,6 +200,13 @@ export class CallsReader {
  */
 function isAnother(known: OpenCall, id: string | undefined, name: string): boolean {
   return name !== '' && (id === undefined || id !== known.id) && known.name !== '' && isWhole(known.input)
+}
+
+/** No arguments came; some gateways write an empty object before them (https://github.com/openai/openai-agents-js/pull/712). */
+function isEmptyYet({ kind, input, isTold }: OpenCall): boolean {
+  if (kind === 'custom' || isTold) return false
+  const said = input.trim()
+  return said === '' || said === '{}'
 }
 
 function isWhole(input: string): boolean {

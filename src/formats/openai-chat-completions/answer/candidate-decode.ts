@@ -67,6 +67,11 @@ export class CandidateDecoder {
     return !this.isFinished && this.#calls.isCut
   }
 
+  /** See CallsReader. */
+  breakOff(emit: Emit): void {
+    this.#calls.breakOff(emit)
+  }
+
   /** True when the next text of this kind continues the open block as it comes. */
   isIn(kind: 'text' | 'reasoning'): boolean {
     return this.#open === kind && this.#half.held === ''

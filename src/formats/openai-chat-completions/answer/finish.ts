@@ -29,6 +29,8 @@ const READ: ReadonlyMap<string, StopReason> = new Map([
   ['tool_use', 'tool-calls'],
   ['max_tokens', 'length'],
   ['max_output_tokens', 'length'],
+  // https://github.com/theopenco/llmgateway/pull/1682
+  ['incomplete', 'length'],
   ['model_length', 'context-length'],
   ['model_context_window_exceeded', 'context-length'],
   ['safety', 'content-filter'],

@@ -141,6 +141,7 @@ class ChunkDecoder implements StreamDecoder, PlainReader {
 
   #fail(error: GatewayError, emit: Emit): void {
     this.#isOver = true
+    this.#answer.breakOff(emit)
     emit({ type: 'error', error })
   }
 }
@@ -278,6 +279,11 @@ export class AnswerDecoder {
     this.#usage = told.usage
     this.#start(chunk, emit)
     emit(told)
+  }
+
+  /** The answer goes on no more: what was held back until its rest would come. */
+  breakOff(emit: Emit): void {
+    for (const candidate of this.#candidates.values()) candidate.breakOff(emit)
   }
 
   /** The answer is complete: the finishes that waited. */

@@ -26,6 +26,7 @@ test.each<[string, StopReason]>([
   ['length', 'length'],
   ['max_tokens', 'length'],
   ['max_output_tokens', 'length'],
+  ['incomplete', 'length'],
   ['model_length', 'context-length'],
   ['model_context_window_exceeded', 'context-length'],
   ['content_filter', 'content-filter'],

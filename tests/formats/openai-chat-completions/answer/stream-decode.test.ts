@@ -181,6 +181,15 @@ describe('edge cases of this format', () => {
   test.each([
     ['""', [call({ index: 0, id: 'a', function: { name: 'f', arguments: '' } })], 'a f {}'],
     ['{}', [call({ index: 0, id: 'a', function: { name: 'f', arguments: '{}' } })], 'a f {}'],
+    [
+      '{} in front of those that follow',
+      [
+        call({ index: 0, id: 'a', function: { name: 'f', arguments: '{}' } }),
+        call({ index: 0, function: { arguments: '{"x"' } }),
+        call({ index: 0, function: { arguments: ':1}' } }),
+      ],
+      'a f {"x":1}',
+    ],
     ['absent', [call({ index: 0, id: 'a', function: { name: 'f' } })], 'a f {}'],
     [
       'whole in one delta',
