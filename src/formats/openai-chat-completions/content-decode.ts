@@ -57,7 +57,9 @@ function decodePart(part: JsonObject, path: string): Part {
     case 'image_url': {
       const image = imagePart(part)
       if (image === undefined) throw invalidRequest(`${path}.image_url`, 'required')
-      return { ...image, cache: cacheMark(part) }
+      // LiteLLM takes documents so: https://github.com/BerriAI/litellm/pull/39977
+      const kind = image.mediaType === 'application/pdf' ? 'document' : image.kind
+      return { ...image, kind, cache: cacheMark(part) }
     }
     case 'input_audio':
       return decodeAudio(part, path)

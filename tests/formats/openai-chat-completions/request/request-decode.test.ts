@@ -497,6 +497,11 @@ describe('messages', () => {
       { type: 'image_url', image_url: { url: 'data:image/svg+xml,%3Csvg%3E' } },
       { kind: 'image', mediaType: 'image/svg+xml', source: { type: 'base64', data: 'PHN2Zz4=' } },
     ],
+    // As LiteLLM's callers send documents.
+    [
+      { type: 'image_url', image_url: { url: 'data:application/pdf;base64,AQ==' } },
+      { kind: 'document', mediaType: 'application/pdf', source: { type: 'base64', data: 'AQ==' } },
+    ],
     [
       { type: 'input_audio', input_audio: { data: 'AQ==', format: 'mp3' } },
       { kind: 'audio', mediaType: 'audio/mpeg', source: { type: 'base64', data: 'AQ==' } },
