@@ -238,11 +238,11 @@ describe('a Responses upstream that is to keep nothing', () => {
 describe('an upstream that could not read the reasoning of earlier turns gets the conversation without it', () => {
   const without = { model: 'm', withoutReasoning: true }
 
-  test('Responses: items of reasoning, and the ids by which calls belong to them', () => {
+  test('Responses: items of reasoning, and the ids by which calls and messages belong to them', () => {
     const text =
-      '{"model":"m","store":false,"input":[ {"role":"user","content":"hi"}, {"type":"reasoning","id":"rs_1","summary":[],"encrypted_content":"E"},{"type":"function_call","id":"fc_1","call_id":"c","name":"f","arguments":"{\\"a\\":1.0}"} ,{"type":"function_call_output","call_id":"c","output":"ok"},{"type":"reasoning","id":"rs_2","summary":[],"encrypted_content":"F"} ]}'
+      '{"model":"m","store":false,"input":[ {"role":"user","content":"hi"}, {"type":"reasoning","id":"rs_1","summary":[],"encrypted_content":"E"},{"type":"function_call","id":"fc_1","call_id":"c","name":"f","arguments":"{\\"a\\":1.0}"} ,{"type":"function_call_output","call_id":"c","output":"ok"},{"type":"reasoning","id":"rs_2","summary":[],"encrypted_content":"F"},{"type":"message","id":"msg_1","role":"assistant","content":[]} ]}'
     expect(handedOn('openai-responses', text, 'openai', without)).toBe(
-      '{"model":"m","store":false,"input":[ {"role":"user","content":"hi"},{"type":"function_call","call_id":"c","name":"f","arguments":"{\\"a\\":1.0}"} ,{"type":"function_call_output","call_id":"c","output":"ok"} ]}',
+      '{"model":"m","store":false,"input":[ {"role":"user","content":"hi"},{"type":"function_call","call_id":"c","name":"f","arguments":"{\\"a\\":1.0}"} ,{"type":"function_call_output","call_id":"c","output":"ok"},{"type":"message","role":"assistant","content":[]} ]}',
     )
   })
 

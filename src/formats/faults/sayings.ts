@@ -32,11 +32,12 @@ export function saysContextLength(status: number, code: string | undefined, mess
   return CONTEXT_LENGTH.some(saying => saying.test(said))
 }
 
-/** How vendors say that a signature, or encrypted reasoning, is none of theirs. */
+/** How vendors say that a signature, or encrypted reasoning, is none of theirs, or that a part of the reasoning is missing. */
 const FOREIGN_REASONING: readonly RegExp[] = [
   // OpenAI, Azure
   /invalid_encrypted_content/i,
   /encrypted content\b.{0,200}\bcould not be (?:verified|decrypted)/is,
+  /of type \W?\w+\W? was provided without its required (?:following item|\W?reasoning\W? item)/i,
   // Anthropic
   /invalid\W{1,3}(?:signature|data)\W{1,3}in\W{1,3}(?:redacted_)?thinking\W{1,3}block/i,
   // Anthropic, of thoughts that came back in another order: a message of Chat has one place for all of them

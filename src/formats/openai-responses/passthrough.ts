@@ -29,7 +29,7 @@ function edits(body: PassedBody, { target, purpose, outputLimit, withoutReasonin
   for (const [place, value] of asArray(json['input']).entries()) {
     const item = asObject(value)
     if (isLost(item)) found.push({ path: ['input', place], remove: true })
-    else if (withoutReasoning && item?.['id'] !== undefined && CALLS.has(item['type'])) {
+    else if (withoutReasoning && item?.['id'] !== undefined && REASONED.has(item['type'])) {
       found.push({ path: ['input', place, 'id'], remove: true })
     }
   }
@@ -45,7 +45,7 @@ function signatures({ json, texts }: PassedBody): string[] {
 }
 
 /** By their own id they belong to the reasoning before them, and the API refuses one without the other. */
-const CALLS: ReadonlySet<unknown> = new Set(['function_call', 'custom_tool_call'])
+const REASONED: ReadonlySet<unknown> = new Set(['function_call', 'custom_tool_call', 'message'])
 
 /**
  * Keeps an upstream from keeping anything: what is kept is kept here, and a store that all of the gateway's callers

@@ -146,6 +146,8 @@ describe('reasoning that the upstream did not make, or takes none back of', () =
       'The encrypted content for item rs_0dbe could not be verified. Reason: Encrypted content could not be decrypted',
       null,
     ],
+    ["Item 'msg_05' of type 'message' was provided without its required 'reasoning' item: 'rs_05'.", null],
+    ["Item 'rs_07' of type 'reasoning' was provided without its required following item.", null],
     ['messages.1.content.0: Invalid `signature` in `thinking` block', null],
     ['messages.3.content.0: Invalid signature in thinking block', null],
     ['messages.23.content.2: Invalid `data` in `redacted_thinking` block', null],
