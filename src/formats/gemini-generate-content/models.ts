@@ -156,6 +156,11 @@ export function isGeminiApi({ vendor }: Pick<Target, 'vendor'>): boolean {
   return vendor === 'generativelanguage.googleapis.com'
 }
 
+/** Whether an upstream is Google's other API of the same models, at any of its places. */
+export function isVertex({ vendor }: Pick<Target, 'vendor'>): boolean {
+  return /(?:^|[.-])aiplatform\.(?:[\w-]+\.rep\.)?googleapis\.com$/.test(vendor)
+}
+
 /** Fields that Google's Gemini API answers with a 400 for a model; Vertex, and whoever else serves it, may take them. */
 export function refusedFields(target: Pick<Target, 'model' | 'vendor'>): readonly RefusableField[] {
   return isGeminiApi(target) ? modelTraits(target.model).refuses : []

@@ -717,3 +717,21 @@ test('edge 79: tokens are counted with instructions and tools, for models and tu
   expect(count?.decodeResponse({})).toBeUndefined()
   expect(count?.encodeResponse(5)).toEqual({ totalTokens: 5 })
 })
+
+test.each([
+  'aiplatform.googleapis.com',
+  'us-central1-aiplatform.googleapis.com',
+  'aiplatform.eu.rep.googleapis.com',
+])('a count at Vertex (%s), which has no such form, holds what is counted and nothing else', vendor => {
+  const request = generationRequest({
+    instructions: [textPart('s')],
+    tools: [tool('f')],
+    temperature: 0.5,
+    maxOutputTokens: 9,
+  })
+  expect(codec.tokenCount?.encodeRequest(request, { ...target(G3), vendor })).toEqual({
+    systemInstruction: { parts: [{ text: 's' }] },
+    contents: [{ role: 'user', parts: [{ text: 'hi' }] }],
+    tools: [{ functionDeclarations: [{ name: 'f' }] }],
+  })
+})
