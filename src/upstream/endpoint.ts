@@ -63,10 +63,12 @@ export function methodOf({ kind }: UpstreamCall): Endpoint['method'] {
 }
 
 /**
- * A base address that already ends in a version segment (`/v1`, `/v1beta`), or in one with `/openai` behind it, is used as
- * it is. Google's address for OpenAI's format is of the second kind.
+ * A base address that already ends in a version segment (`/v1`, `/v1beta`) is used as it is, and so is one in which only
+ * Google's own words stand behind that: `/openai` at the Gemini API, where it speaks OpenAI's format, and at Vertex the
+ * publisher of the models, or the endpoint, with a project and a place before it or not.
  */
-const VERSIONED = /\/v\d+[a-z0-9]*(?:\/openai)?$/
+const VERSIONED =
+  /\/v\d+[a-z0-9]*(?:\/openai|(?:\/projects\/[^/]+\/locations\/[^/]+)?\/(?:publishers|endpoints)\/[^/]+)?$/
 
 /** The address of a call on a channel. */
 export function endpointUrl(channel: Channel, call: UpstreamCall): string {

@@ -72,6 +72,25 @@ describe('where calls go', () => {
     )
   })
 
+  test.each([
+    ['/v1/publishers/google'],
+    ['/v1beta1/projects/p-1/locations/us-central1/publishers/google'],
+    ['/v1/account/gateway/google-vertex-ai/v1/projects/p-1/locations/global/publishers/google'],
+  ])("so is Vertex' to the publisher of the models: %p", path => {
+    const vertex = channel('gemini-generate-content', `https://up.example${path}`)
+    const url = `https://up.example${path}/models/gemini-3-flash`
+    const asked = { ...call('generate'), model: 'gemini-3-flash' }
+    expect(endpointUrl(vertex, asked)).toBe(`${url}:generateContent`)
+    expect(endpointUrl(vertex, { ...asked, kind: 'count-tokens' })).toBe(`${url}:countTokens`)
+  })
+
+  test("and Vertex' to what speaks as OpenAI does", () => {
+    const base = 'https://up.example/v1/projects/p-1/locations/global/endpoints/openapi'
+    expect(endpointUrl(channel('openai-chat-completions', base), call('generate'))).toBe(
+      `${base}/chat/completions`,
+    )
+  })
+
   test('what a format does not have is asked of nobody', () => {
     expect(() => endpointUrl(channel('anthropic-messages'), call('embeddings'))).toThrow('has no embeddings')
     expect(() => endpointUrl(channel('gemini-generate-content'), call('speech'))).toThrow('has no speech')

@@ -25,7 +25,7 @@ export function encodeRequest(request: GenerationRequest, target: Target): Encod
   loseUnsupported(request, [...UNSUPPORTED, ...refused], losses)
   if (request.parallelToolCalls === false && request.tools.length > 0) losses.add('parallelToolCalls')
 
-  const { tools, toolConfig } = encodeTools(request.tools, request.toolChoice, traits, losses)
+  const { tools, toolConfig } = encodeTools(request.tools, request.toolChoice, target, losses)
   const asked = askFor(request.output, tools, traits, losses)
   const limits = { traits, maxOutputTokens: target.maxOutputTokens, maxCandidates: maxCandidates(target) }
   const taken = { ...request, ...Object.fromEntries(refused.map(field => [field, undefined])) }

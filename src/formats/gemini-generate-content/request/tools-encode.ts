@@ -1,4 +1,5 @@
-import type { ModelTraits } from '@/formats/gemini-generate-content/models.ts'
+import type { Target } from '@/formats/codec.ts'
+import { isVertex, type ModelTraits, modelTraits } from '@/formats/gemini-generate-content/models.ts'
 import {
   FORMAT,
   type WireSchema,
@@ -23,9 +24,10 @@ interface EncodedTools {
 export function encodeTools(
   tools: readonly Tool[],
   choice: ToolChoice | undefined,
-  traits: ModelTraits,
+  target: Target,
   losses: Losses,
 ): EncodedTools {
+  const traits = modelTraits(target.model)
   const functions = callable(tools, choice)
   const mayHost = functions.length === 0 || traits.mixedTools
   // The mode that forbids calls is for functions only.
@@ -45,7 +47,7 @@ export function encodeTools(
       ...(declarations.length === 0 ? [] : [{ functionDeclarations: declarations }]),
       ...distinct.values(),
     ],
-    toolConfig: encodeToolConfig(choice, functions, [...distinct.values()], losses),
+    toolConfig: encodeToolConfig(choice, functions, [...distinct.values()], target, losses),
   }
 }
 
@@ -123,15 +125,16 @@ function encodeToolConfig(
   choice: ToolChoice | undefined,
   functions: readonly FunctionTool[],
   builtIns: readonly WireTool[],
+  target: Target,
   losses: Losses,
 ): WireToolConfig | undefined {
   const config = functionCallingConfig(choice, functions, builtIns, losses)
-  // Gemini 3 wants its own tools' calls in the answer when they stand beside functions.
-  const mixed = functions.length > 0 && builtIns.length > 0
-  if (config === undefined && !mixed) return undefined
+  // Gemini 3 wants its own tools' calls in the answer when they stand beside functions; Vertex does not know the field.
+  const shown = functions.length > 0 && builtIns.length > 0 && !isVertex(target)
+  if (config === undefined && !shown) return undefined
   return present({
     functionCallingConfig: config,
-    includeServerSideToolInvocations: mixed ? true : undefined,
+    includeServerSideToolInvocations: shown ? true : undefined,
   })
 }
 

@@ -404,6 +404,11 @@ describe('tools', () => {
     const mixed = encode({ tools: [tool('f'), ...search] }, G3)
     expect(mixed.body['tools']).toHaveLength(3)
     expect(mixed.body['toolConfig']).toEqual({ includeServerSideToolInvocations: true })
+    // A field that Vertex does not know.
+    const asked = generationRequest({ tools: [tool('f'), ...search] })
+    const vertex = codec.encodeRequest(asked, { ...target(G3), vendor: 'aiplatform.googleapis.com' }).body
+    expect(vertex['tools']).toHaveLength(3)
+    expect(vertex).not.toHaveProperty('toolConfig')
   })
 
   test.each([
