@@ -16,6 +16,7 @@ import { reviewPrices, writePrices } from './price-review.ts'
 import { readClock, readCurrentPrices } from './price-store.ts'
 import {
   announceCatalog,
+  giveRenamed,
   hasEntries,
   lockCatalog,
   readChannelIds,
@@ -192,14 +193,15 @@ async function write(
   source: Source,
 ): Promise<void> {
   const changedModels = models.flatMap(({ after }) => after ?? [])
-  await removeModels(tx, goneOf(models))
   for (const { after } of channels) if (after !== undefined) await writeChannel(tx, secretBox, after, source)
   const channelIds = await readChannelIds(tx)
   await removeAliases(
     tx,
-    changedModels.map(({ id }) => id),
+    models.map(({ name }) => name),
   )
   await writeModels(tx, changedModels, channelIds, source)
+  await giveRenamed(tx)
+  await removeModels(tx, goneOf(models))
   // Last: by now no route leads through them.
   await removeChannels(tx, goneOf(channels))
 }

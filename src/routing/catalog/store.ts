@@ -210,6 +210,18 @@ export async function removeAliases(tx: Transaction, modelIds: readonly string[]
   await inPortions(modelIds, portion => tx.delete(modelAlias).where(inArray(modelAlias.modelId, portion)))
 }
 
+/**
+ * Gives models whose ids are aliases of others by now, since they were renamed, to the same accounts under their new ids.
+ * Every process forgets what it knew of keys (src/accounts/key-cache.ts).
+ */
+export async function giveRenamed(tx: Transaction): Promise<void> {
+  const given = await tx.execute(sql`
+    insert into account_model (account_id, model_id)
+      select old.account_id, a.model_id from account_model old join model_alias a on a.alias = old.model_id
+      on conflict do nothing returning account_id`)
+  if (given.length > 0) await tx.execute(sql`select pg_notify('tollgate_keys', 'all')`)
+}
+
 /** Removes models with their aliases and routes, and takes them from the accounts that were given them. */
 export async function removeModels(tx: Transaction, ids: readonly string[]): Promise<void> {
   await inPortions(ids, portion => tx.delete(model).where(inArray(model.id, portion)))

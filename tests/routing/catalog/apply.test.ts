@@ -1,8 +1,11 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: that is how the file names a variable
 import { beforeEach, describe, expect, test } from 'bun:test'
 import { NO_LIMITS } from '#tests/support/caller.ts'
+import { openPayer } from '#tests/support/gateway/payer.ts'
 import { box } from '#tests/support/secret.ts'
 import { fileDatabase } from '#tests/support/stores/file-database.ts'
+import { KEYS_CHANNEL } from '@/accounts/key-changes.ts'
+import { accountStore } from '@/accounts/store.ts'
 import type { ConfigFile } from '@/config/entries.ts'
 import { applyFile } from '@/console/catalog/file-changes.ts'
 import { openListener } from '@/db/listener.ts'
@@ -284,6 +287,24 @@ models: [{ id: gpt, channels: [{ channel: main }] }]
       ['gpt', ['main']],
     ])
     expect(await loadDefaults(db)).toMatchObject({ trialCredit: '1.00', currency: 'USD' })
+  })
+
+  test('is a model that was renamed where its id is an alias by now, and whoever was given it has it still', async () => {
+    await apply(configFile(TWO_CHANNELS))
+    const { accountId } = await openPayer(db)
+    await db.sql`insert into account_model (account_id, model_id) values (${accountId}, 'gpt'), (${accountId}, 'echo')`
+    const told = Promise.withResolvers<string>()
+    const listener = await openListener(db.url, {
+      channel: KEYS_CHANNEL,
+      onMessage: told.resolve,
+      onConnect: () => undefined,
+      onLost: () => undefined,
+    })
+    const renamed = TWO_CHANNELS.replace('id: gpt\n    aliases: [', 'id: gpt-next\n    aliases: [gpt, ')
+    await apply(configFile(renamed.replace('id: echo,', 'id: echo-next,')), { prune: true })
+    expect((await accountStore(db).findAccount(accountId)).models).toEqual(['gpt-next'])
+    expect(await told.promise).toBe('all')
+    await listener.close()
   })
 
   test('may be used by the file', async () => {
