@@ -92,6 +92,22 @@ describe('finds nothing', () => {
     expect(failed(await audit(url, { accountId: payer.accountId }))).toEqual([])
   })
 
+  test('wrong with the receipt of a request that was charged at its checkpoint, and corrected', async () => {
+    const payer = await fixture.payer(100n)
+    const late = holdOf(payer, 10n)
+    await ledger.hold(late)
+    await sql`update hold set progress = 9, deadline = '-infinity' where id = ${late.id}`
+    await fixture.store.reap(3_600_000, 1_000)
+    await ledger.settle(costOf(late, 2n))
+    await sql`with priced as (
+        insert into price_version (model_id, rates, source) values ('m', '{"per_request": "2000"}', 'file') returning id)
+      insert into exchange (id, account_id, key_id, surface, streamed, usage_source, price_version, cost_nano, cost_pico,
+        status, end_state, started_at, total_ms, attempts)
+      select ${late.id}, ${payer.accountId}, 1, 'chat', false, 'reported', id, 2, 2000, 200, 'complete',
+        now() - interval '1 hour', 5, 1 from priced`
+    expect(failed(await audit(url, { accountId: payer.accountId }))).toEqual([])
+  })
+
   test('wrong with holds whose process was heard of within a minute, or whose time was over', async () => {
     const payer = await busyPayer()
     const [owner, late] = [newId(), holdOf(payer, 10n)]
@@ -327,6 +343,15 @@ describe('finds', () => {
       ['grants', 'expiries'],
     ],
     [
+      'credit of which was taken more than it was, in two',
+      tamper(async (tx, { accountId }) => {
+        await tx`update ledger_grant set amount = 6, expires_at = now() where account_id = ${accountId}`
+        await tx`update entry set kind = 'expiry', cost_pico = null, ref = (select entry_id::text from ledger_grant
+          where account_id = ${accountId}) where account_id = ${accountId} and seq > 1`
+      }),
+      ['grants', 'expiries'],
+    ],
+    [
       'what was taken of no credit',
       tamper(
         (tx, { accountId }) => tx`update entry set kind = 'expiry', cost_pico = null, ref = 'credit 7'
@@ -435,6 +460,17 @@ describe('finds', () => {
             returning code_hash), given as (
             update entry set kind = 'promo' where account_id = ${accountId} and seq = 1 returning id), terms as (
             update ledger_grant set entry_kind = 'promo' where account_id = ${accountId})
+          insert into redemption (code_hash, account_id, entry_id) select code_hash, ${accountId}, id from code, given`,
+      ),
+      ['redemptions'],
+    ],
+    [
+      'a redeem code that gave another account what it is worth',
+      tamper(
+        (tx, { accountId }) => tx`with code as (
+            insert into redeem_code (code_hash, amount, max_uses, uses) values (sha256(${`other ${accountId}`}), 100, 9, 1)
+            returning code_hash), given as (
+            update entry set kind = 'promo' where account_id = ${bystander.accountId} and seq = 1 returning id)
           insert into redemption (code_hash, account_id, entry_id) select code_hash, ${accountId}, id from code, given`,
       ),
       ['redemptions'],

@@ -78,6 +78,23 @@ test.each([
 })
 
 test.each([
+  ['was closed', (id: string) => sql`update video_job set money = 'charged' where id = ${id}`],
+  [
+    'is of another account',
+    async (id: string) => {
+      const { accountId } = await fixture.payer(100n)
+      await sql`update video_job set account_id = ${accountId} where id = ${id}`
+    },
+  ],
+])('the audit tells of a hold whose job %s', async (_, change) => {
+  const payer = await fixture.payer(100n)
+  const { id } = await entrustedHold(payer, { hasJob: true, deadline: '2100-01-01' })
+  expect(await orphans(payer)).toBe(0)
+  await change(id)
+  expect(await orphans(payer)).toBe(1)
+})
+
+test.each([
   ['was given back', (request: HoldRequest) => ledger.release(request)],
   ['is gone', (request: HoldRequest) => sql`delete from hold where id = ${request.id}`],
   [
