@@ -133,6 +133,12 @@ const VENDORS: readonly Vendor[] = [
     ],
   },
   {
+    // https://github.com/TauricResearch/TradingAgents/pull/1301, https://ocaml.org/p/chatoyant/latest/doc/src/chatoyant.provider/meta.ml.html
+    host: /(?:^|\.)(?:meta\.ai|ai\.meta\.com)$/,
+    every: { refuses: new Set(['stop']), forces: [], takesNone: false },
+    models: [],
+  },
+  {
     // https://docs.mistral.ai/inference/conversations/reasoning, of GLM https://github.com/anomalyco/models.dev/pull/7334
     host: MISTRAL,
     every: { refuses: new Set(['reasoning']) },

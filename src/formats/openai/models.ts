@@ -45,6 +45,8 @@ const FAMILIES: readonly (readonly [RegExp, OpenaiModel])[] = [
   [/^grok-4\.3/, { ...UNKNOWN, efforts: ['none', ...THREE] }],
   [/^grok-4\.5/, { ...UNKNOWN, efforts: THREE }],
   [/^grok-(4\.[6-9]|[5-9])/, { ...UNKNOWN, efforts: [...THREE, 'xhigh'] }],
+  // Meta's: https://github.com/decolua/9router/pull/3124
+  [/^muse-spark/, { ...UNKNOWN, efforts: ['minimal', ...THREE, 'xhigh'] }],
 ]
 
 /** What is known of a model by its name at an upstream. */

@@ -57,14 +57,18 @@ describe('a call that is forced', () => {
     ['api.kimi.com', 'kimi-for-coding'],
     ['api.z.ai', 'glm-5.3'],
     ['open.bigmodel.cn', 'glm-4.7'],
+    ['api.meta.ai', 'muse-spark-1.2'],
     ['dashscope.aliyuncs.com', 'qwen3-235b-a22b-thinking-2507'],
   ])('is left to the model at %s where none can be forced of %s, and that is a loss', (vendor, model) => {
     const { tool_choice = null, lost = null } = sent(vendor, model, asking(['f'], { tool_choice: named }))
     expect([tool_choice, lost]).toEqual(['auto', ['toolChoice']])
   })
 
-  test('is none of any tool at Z.ai, which refuses every choice but auto', () => {
-    const without = sent('api.z.ai', 'glm-5.3', asking(['f'], { tool_choice: 'none' }))
+  test.each([
+    ['api.z.ai', 'glm-5.3'],
+    ['api.meta.ai', 'muse-spark-1.2'],
+  ])('is none of any tool at %s, which refuses every choice but auto', (vendor, model) => {
+    const without = sent(vendor, model, asking(['f'], { tool_choice: 'none' }))
     expect(without).not.toContainAnyKeys(['tools', 'tool_choice'])
     expect(without).toMatchObject({ lost: [] })
   })
@@ -158,11 +162,11 @@ describe('what a vendor has set for its models is not said', () => {
     expect(left(vendor, model).toSorted()).toEqual(expected.toSorted())
   })
 
-  test('stop sequences that xAI refuses are looked for here', () => {
-    const { emulate } = openaiChatCompletions.encodeRequest(
-      requestOf({ stop: 'x' }),
-      targetOf('grok-4.6', 'api.x.ai'),
-    )
+  test.each([
+    ['api.x.ai', 'grok-4.6'],
+    ['api.meta.ai', 'muse-spark-1.2'],
+  ])('stop sequences that %s refuses are looked for here', (vendor, model) => {
+    const { emulate } = openaiChatCompletions.encodeRequest(requestOf({ stop: 'x' }), targetOf(model, vendor))
     expect(emulate.stop).toEqual(['x'])
   })
 
@@ -198,6 +202,8 @@ describe('what a vendor has set for its models is not said', () => {
     ['api.z.ai', 'glm-5.3', 'medium', 'low'],
     ['api.z.ai', 'glm-5.3-flash', 'xhigh', 'high'],
     ['api.z.ai', 'glm-5.2', 'max', 'max'],
+    ['api.meta.ai', 'muse-spark-1.2', 'none', 'minimal'],
+    ['api.meta.ai', 'muse-spark-1.2', 'xhigh', 'xhigh'],
   ] as const)('%s, %s: effort %s as %s', (vendor, model, reasoning_effort, expected) => {
     const { body } = openaiChatCompletions.encodeRequest(
       requestOf({ reasoning_effort }),

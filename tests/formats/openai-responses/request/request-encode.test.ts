@@ -404,6 +404,8 @@ describe('limits and sampling', () => {
     ['openai/gpt-oss-120b', 'xhigh', 'high'],
     ['grok-4.5', 'max', 'high'],
     ['grok-4.6', 'none', 'low'],
+    ['meta/muse-spark-1.3', 'none', 'minimal'],
+    ['meta/muse-spark-1.3', 'max', 'xhigh'],
     ['someone/else', 'max', 'max'],
   ] as const)('%s takes effort %s as %s', (model, effort, sent) => {
     const reasoningOf = { effort, budgetTokens: undefined, summary: undefined }
