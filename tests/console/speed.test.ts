@@ -45,6 +45,27 @@ test.each([
   expect(await least(1_000, answer)).toBeLessThan(1_000)
 })
 
+test.each([
+  ['numbers', '1,'.repeat(4_000_000)],
+  ['objects', '{},'.repeat(2_600_000)],
+  ['texts with escapes', '"\\u0041",'.repeat(800_000)],
+])(
+  'a body of millions of %s is refused within two seconds, in which nobody else is answered',
+  async (_, parts) => {
+    const body = `{"name":[${parts}1]}`
+    const headers = { 'content-type': 'application/json' }
+    const refusal = () =>
+      msOf(async () => {
+        const answer = await site.send(owner, 'POST /api/keys', {}, { body, headers })
+        expect([answer.status, await answer.text()]).toEqual([
+          400,
+          expect.stringContaining('invalid_request'),
+        ])
+      })
+    expect(await least(2_000, refusal)).toBeLessThan(2_000)
+  },
+)
+
 test('a long answer is packed for whoever takes that, and says the same', async () => {
   const input = { query: { limit: 100, status: '429' } }
   const answers = await Promise.all(

@@ -86,7 +86,7 @@ export function controller<Routes extends Contracts>(
       path,
       async ({ request, params, query, set }) => {
         const sender = await admit(console, request, route, contract)
-        const body = checks.body && fitting(checks.body, await readBody(request, contract))
+        const body = checks.body && (await readBody(request, contract, checks.body))
         const input = {
           params: readPart(contract.params, checks.params, params),
           query: readPart(contract.query, checks.query, query),
@@ -165,9 +165,14 @@ function readText(schema: TSchema | undefined, text: unknown): unknown {
   return text
 }
 
-async function readBody(request: Request, { access, answers }: RouteContract): Promise<unknown> {
-  const body = await readJson(request, access === 'anyone' ? MAX_BODY_BYTES.small : MAX_BODY_BYTES.large)
-  // What is handed on is for whom it is handed to.
+async function readBody(
+  request: Request,
+  { access, answers }: RouteContract,
+  check: Compiled,
+): Promise<unknown> {
+  const max = access === 'anyone' ? MAX_BODY_BYTES.small : MAX_BODY_BYTES.large
+  const body = fitting(check, await readJson(request, max))
+  // Of what fits there is little to look at. What is handed on is for whom it is handed to.
   if (answers !== 'relay') assertStorable(body)
   return body
 }

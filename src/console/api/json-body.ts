@@ -1,15 +1,22 @@
-import { type JsonValue, parseJson } from '@/json/json.ts'
+import { type JsonValue, MAX_PARTS, parseJson } from '@/json/json.ts'
+import { hasMorePartsThan } from '@/json/parts.ts'
 import { ConsoleError } from '../failure.ts'
 
 /**
  * The JSON of a request's body.
- * @throws ConsoleError for another content type, for more bytes than that, and for what is no JSON
+ * @throws ConsoleError for another content type, for more bytes than that, for what is no JSON, and for so many parts that
+ * reading them would hold up everybody else
  */
 export async function readJson(request: Request, maxBytes: number): Promise<JsonValue> {
   const type = request.headers.get('content-type') ?? ''
   if (!/^application\/json\b/i.test(type))
     throw new ConsoleError('invalid_request', 'The body must be application/json')
   const bytes = await readBytes(request, maxBytes)
+  if (hasMorePartsThan(bytes, MAX_PARTS))
+    throw new ConsoleError(
+      'invalid_request',
+      `The body must not have more than ${MAX_PARTS} objects, arrays and members`,
+    )
   try {
     return parseJson(new TextDecoder('utf-8', { fatal: true }).decode(bytes))
   } catch (cause) {

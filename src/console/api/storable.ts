@@ -6,17 +6,18 @@ import { invalid } from '../failure.ts'
  * @throws ConsoleError `invalid_request` that names the field
  */
 export function assertStorable(sent: unknown): void {
-  const wrong = unstorable(sent, [])
+  const wrong = unstorable(sent)
   if (wrong !== undefined) throw invalid(wrong.join('.'), 'This has characters that no text has')
 }
 
 /** Where it is, as the names of fields that lead there. Names of fields are text as well. */
-function unstorable(value: unknown, path: readonly string[]): readonly string[] | undefined {
-  if (typeof value === 'string') return isText(value) ? undefined : path
+function unstorable(value: unknown): readonly string[] | undefined {
+  if (typeof value === 'string') return isText(value) ? undefined : []
   if (typeof value !== 'object' || value === null) return undefined
   for (const [name, inner] of Object.entries(value)) {
-    const found = isText(name) ? unstorable(inner, [...path, name]) : path
-    if (found !== undefined) return found
+    if (!isText(name)) return []
+    const found = unstorable(inner)
+    if (found !== undefined) return [name, ...found]
   }
   return undefined
 }
