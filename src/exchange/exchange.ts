@@ -1,7 +1,7 @@
 import type { GatewayError } from '@/errors/gateway-error.ts'
 import { admitCaller, admitModel, admitWork } from '@/exchange/admission/admission.ts'
 import { authenticateCaller } from '@/exchange/admission/authentication.ts'
-import { readBody } from '@/exchange/admission/body.ts'
+import { readBody, readGoogleBody } from '@/exchange/admission/body.ts'
 import { termsOf } from '@/exchange/admission/body-arrival.ts'
 import { endLimits } from '@/exchange/admission/limiting.ts'
 import { admitOtherModels, otherModelsOf } from '@/exchange/admission/other-models.ts'
@@ -155,7 +155,8 @@ export async function readPrompt(
   record: ExchangeRecord,
   call: ConversationCall,
 ): Promise<Prompt> {
-  const read = await readBody(call.request, termsOf(callerOf(record), gateway))
+  const reader = call.surface === 'gemini' ? readGoogleBody : readBody
+  const read = await reader(call.request, termsOf(callerOf(record), gateway))
   const body = call.state === undefined ? read : await call.state.resolve(read, record)
   const facts = call.readCall(body)
   record.streamed = facts.stream

@@ -395,3 +395,35 @@ function inChunks(text: string): ReadableStream<Uint8Array> {
 function endless(): ReadableStream<Uint8Array> {
   return new ReadableStream({ pull: controller => controller.enqueue(new Uint8Array(30_000)) })
 }
+
+describe('what Google’s parser takes beside JSON', () => {
+  /** As in the examples of Google's documents. */
+  const byHand = (text: string) => `{
+    "contents": [{"role": "user", "parts": [{"text": "${text}"},]}],
+  }`
+
+  test('is read where its API is called, and sent on as JSON', async () => {
+    for (const upstream of SURFACES) {
+      const response = await call(gateway, 'gemini', { model: `${upstream}/echo`, body: byHand('one\ntwo') })
+      expect(response.status).toBe(200)
+      expect(await response.json()).toMatchObject({
+        candidates: [{ content: { parts: [{ text: 'one\ntwo' }] } }],
+      })
+    }
+    const path = `${gateway.url}/v1beta/models/embedder:embedContent`
+    const embedded = await fetch(path, {
+      method: 'POST',
+      headers: { 'x-goog-api-key': gateway.key, 'content-type': 'application/json' },
+      body: '{"content": {"parts": [{"text": "hi"}]}, }',
+    })
+    expect(embedded.status).toBe(200)
+  })
+
+  test('is no JSON to the others', async () => {
+    for (const surface of SURFACES.filter(name => name !== 'gemini')) {
+      const body = bodyOf(surface).replace(/}$/, ',}')
+      const error = await readError(await call(gateway, surface, { body }), surface)
+      expect(error).toMatchObject({ status: 400, code: 'invalid_json' })
+    }
+  })
+})

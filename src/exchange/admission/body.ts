@@ -1,5 +1,7 @@
+import { isUtf8 } from 'node:buffer'
 import { GatewayError } from '@/errors/gateway-error.ts'
 import { isJsonObject, type JsonObject, MAX_PARTS } from '@/json/json.ts'
+import { strictJson } from '@/json/lenient.ts'
 import { type Outline, PLAIN_TEXTS, readOutline, type Texts } from '@/json/outline.ts'
 import { hasMorePartsThan } from '@/json/parts.ts'
 import { findRepeats } from '@/json/repeats.ts'
@@ -52,12 +54,28 @@ export function editBody(body: RequestBody, edits: readonly JsonEdit[]): Uint8Ar
  * `unsupported_media_type`, `invalid_json`, `invalid_request` for what is no object, and for one of so many parts that reading
  * it would hold up everybody else
  */
-export async function readBody(request: Request, terms: BodyTerms): Promise<RequestBody> {
+export function readBody(request: Request, terms: BodyTerms): Promise<RequestBody> {
+  return readAs(bodyOf, request, terms)
+}
+
+/**
+ * The same of what Google's parser takes, which is more than JSON. What is sent on is JSON.
+ * @throws GatewayError as `readBody` does
+ */
+export function readGoogleBody(request: Request, terms: BodyTerms): Promise<RequestBody> {
+  return readAs(googleBodyOf, request, terms)
+}
+
+async function readAs(
+  parsed: (bytes: Uint8Array) => RequestBody,
+  request: Request,
+  terms: BodyTerms,
+): Promise<RequestBody> {
   const declared = declaredAs(request.headers.get('content-type'))
   if (declared === 'other') throw notJson()
   const bytes = await readBytes(request, terms)
   if (declared === 'unsaid' && bytes.length > 0 && !beginsObject(bytes)) throw notJson()
-  return withoutRepeats(bodyOf(bytes))
+  return withoutRepeats(parsed(bytes))
 }
 
 /**
@@ -67,6 +85,19 @@ export async function readBody(request: Request, terms: BodyTerms): Promise<Requ
 export function bodyOf(bytes: Uint8Array): RequestBody {
   const outline = bytes.length < LARGE_BYTES ? undefined : readOutline(bytes)
   return outline === undefined ? { bytes, json: parse(bytes) } : new OutlinedBody(bytes, outline)
+}
+
+/** Whoever writes JSON by hand writes no more. */
+const MAX_LENIENT_BYTES = 1024 * 1024
+
+function googleBodyOf(bytes: Uint8Array): RequestBody {
+  try {
+    return bodyOf(bytes)
+  } catch (error) {
+    const isUnread = error instanceof GatewayError && error.kind === 'invalid_json'
+    if (!isUnread || bytes.length > MAX_LENIENT_BYTES || !isUtf8(bytes)) throw error
+    return bodyOf(Buffer.from(strictJson(asBuffer(bytes).toString())))
+  }
 }
 
 /** Of what decides the cost and is said twice the last is reckoned with, and so it alone is sent. */

@@ -1,6 +1,6 @@
 import { Elysia } from 'elysia'
 import { GatewayError } from '@/errors/gateway-error.ts'
-import { outlineOf, type RequestBody, readBody } from '@/exchange/admission/body.ts'
+import { outlineOf, type RequestBody, readGoogleBody } from '@/exchange/admission/body.ts'
 import type { CallFacts, Listener } from '@/exchange/call.ts'
 import { countTokens } from '@/exchange/count-tokens.ts'
 import { runExchange, runOperation } from '@/exchange/exchange.ts'
@@ -66,7 +66,7 @@ function answer(
     ? action.run(gateway, { ...call, readCall: action.readCall })
     : runOperation(gateway, {
         ...call,
-        read: async (incoming, terms) => action.operation(await readBody(incoming, terms)),
+        read: async (incoming, terms) => action.operation(await readGoogleBody(incoming, terms)),
       })
 }
 

@@ -6,6 +6,7 @@ import {
   outlineOf,
   type RequestBody,
   readBody,
+  readGoogleBody,
   textsOf,
 } from '@/exchange/admission/body.ts'
 import { estimateTokens } from '@/exchange/billing/token-estimate.ts'
@@ -16,9 +17,9 @@ import { conversationName } from '@/routing/affinity.ts'
 /** 40 kB of what a model is told, with what JSON escapes and what takes several bytes. */
 const LONG = 'const a = "ä漢😀\\u0041"\n\t'.repeat(2000)
 
-function read(body: string | Uint8Array): Promise<RequestBody> {
+function read(body: string | Uint8Array, reader = readBody): Promise<RequestBody> {
   const length = String(Buffer.byteLength(body))
-  return readBody(
+  return reader(
     new Request('http://gateway/', {
       method: 'POST',
       body,
@@ -196,5 +197,23 @@ describe('a body of so many parts that reading it would hold up everybody else',
   test('is not one of many numbers and texts', async () => {
     const { json } = await read(`{"a":[${'1,'.repeat(many)}${'"[{:",'.repeat(many)}1]}`)
     expect((json['a'] as unknown[]).length).toBe(2 * many + 1)
+  })
+})
+
+describe('a body with a comma behind its last member, where Google’s parser would read it', () => {
+  const byHand = (length: number) => `{"text":"${'x'.repeat(length)}",}`
+
+  test('is JSON from then on', async () => {
+    for (const length of [1, 100_000]) {
+      const body = await read(byHand(length), readGoogleBody)
+      expect(JSON.parse(Buffer.from(body.bytes).toString())).toEqual({ text: 'x'.repeat(length) })
+    }
+  })
+
+  test('is refused where it is larger than what anybody writes by hand, or no text', async () => {
+    await expect(read(byHand(1024 * 1024), readGoogleBody)).rejects.toMatchObject({ kind: 'invalid_json' })
+    const bytes = Buffer.from(byHand(1))
+    bytes[9] = 0xff
+    await expect(read(bytes, readGoogleBody)).rejects.toMatchObject({ kind: 'invalid_json' })
   })
 })
