@@ -1,6 +1,6 @@
 import { afterAll, expect, test } from 'bun:test'
 import fc from 'fast-check'
-import { anyRates, anyUsage } from '#tests/pricing/samples.ts'
+import { anyRates, anyUsage, ratesOf } from '#tests/pricing/samples.ts'
 import { exchange, priceVersion } from '@/db/schema.ts'
 import type { Extras } from '@/generation/extras.ts'
 import { storeRates } from '@/generation/rate-text.ts'
@@ -80,6 +80,20 @@ test('the receipt of a request that still runs says whose it is and what is set 
 test('the audit works out every cost anew, and comes to what was charged', async () => {
   const { accountId } = await fixture.payer(1n)
   await storeAny(accountId, 400)
+  expect((await receiptsOf(accountId))?.first).toEqual([])
+})
+
+test('the audit works out what the most tokens cost at the highest price, of which a bigint has no number', async () => {
+  const { accountId } = await fixture.payer(1n)
+  const [version] = await orm
+    .insert(priceVersion)
+    .values({ modelId: 'm', rates: storeRates(ratesOf({ input: 10n ** 14n })), source: 'file' })
+    .returning({ id: priceVersion.id })
+  const most = 33_554_432n
+  await sql`insert into exchange (id, account_id, key_id, surface, streamed, input_uncached, usage_source, price_version,
+      cost_nano, cost_pico, status, end_state, started_at, total_ms, attempts)
+    values (${newId()}, ${accountId}, 1, 'chat', true, ${most}, 'reported', ${version?.id ?? 0n}, ${most * 10n ** 11n},
+      ${String(most * 10n ** 14n)}, 200, 'complete', now(), 1, 1)`
   expect((await receiptsOf(accountId))?.first).toEqual([])
 })
 
