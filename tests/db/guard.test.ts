@@ -65,6 +65,36 @@ test('a server that stays read-only is asked by new connections once a second at
   expect(seen.said).toEqual(['away', 'again', 'back', 'away'])
 })
 
+test('what ran when the connections were given up gives up none of those behind them, nor says that the server is back', async () => {
+  const said: string[] = []
+  const guard = guardOf(
+    { renew: () => said.push('renewed') },
+    { clock, silenceMs: 6_000, onBack: () => said.push('back') },
+  )
+  const answers = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  const running = answers.map(({ promise }) => {
+    const work = guard(() => promise)
+    clock.advance(2_000)
+    return work
+  })
+  clock.advance(6_000)
+  for (const { resolve } of answers) resolve()
+  await Promise.all(running)
+  expect(said).toEqual(['renewed'])
+  await guard(async () => undefined)
+  expect(said).toEqual(['renewed', 'back'])
+})
+
+test('work that has ended costs no connection, however long ago it began', async () => {
+  const { guard, seen } = guarded()
+  await guard(async () => undefined)
+  await expect(guard(() => Promise.reject(new Error('not a matter of SQL')))).rejects.toThrow(
+    'not a matter of SQL',
+  )
+  clock.advance(60_000)
+  expect(seen.renewals).toBe(0)
+})
+
 test('an error of the statement itself costs no connection', async () => {
   const { pool, guard, seen } = guarded()
   const backend = await backendOf(pool)
