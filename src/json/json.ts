@@ -93,6 +93,9 @@ export const MAX_LEVELS = 1000
 /** More objects, arrays and members than anything that is meant: a document of these keeps a process busy for a second. */
 export const MAX_PARTS = 1_000_000
 
+/** The same of the values that stand beside others, each of them a quarter of the work. */
+export const MAX_VALUES = 4 * MAX_PARTS
+
 /**
  * JSON.parse for what a stranger wrote.
  * @throws SyntaxError when the text is no JSON, or nested deeper than any code here could follow

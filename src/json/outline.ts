@@ -2,8 +2,8 @@ import { isUtf8 } from 'node:buffer'
 import { randomBytes } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { type Edited, patchInPlace } from './in-place.ts'
-import { isJsonObject, type JsonObject, type JsonValue, MAX_PARTS } from './json.ts'
-import { hasMorePartsThan } from './parts.ts'
+import { isJsonObject, type JsonObject, type JsonValue } from './json.ts'
+import { holdsUp } from './parts.ts'
 import { findRepeats, type Single } from './repeats.ts'
 import { startsWithBom } from './scan.ts'
 import { applyPatches, findPatches, type JsonEdit, type Patch } from './splice.ts'
@@ -118,7 +118,7 @@ export function readOutline(document: Uint8Array): Outline | undefined {
 }
 
 function parseLeft(left: Buffer): JsonObject | undefined {
-  if (hasMorePartsThan(left, MAX_PARTS)) return undefined
+  if (holdsUp(left)) return undefined
   try {
     const value: unknown = JSON.parse(left.toString('utf8', startsWithBom(left) ? 3 : 0))
     return isJsonObject(value) ? value : undefined

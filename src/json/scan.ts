@@ -6,7 +6,7 @@ export const CLOSE_BRACKET = 0x5d
 export const OPEN_BRACE = 0x7b
 export const CLOSE_BRACE = 0x7d
 export const BACKSLASH = 0x5c
-const COMMA = 0x2c
+export const COMMA = 0x2c
 
 /** Where the document's value starts, behind a BOM and white space. */
 export function startOf(bytes: Buffer): number {

@@ -230,6 +230,18 @@ describe('edge 87: request bodies', () => {
     },
   )
 
+  test('a list of millions is refused before it is read, which would hold up everybody else', async () => {
+    const headers = { authorization: `Bearer ${gateway.key}` }
+    for (const value of ['1', '""', 'null']) {
+      const list = `[${`${value},`.repeat(4_000_000)}${value}]`
+      const response = await post('/v1/embeddings', `{"model":"embed","input":${list}}`, headers)
+      expect([response.status, await response.text()]).toEqual([
+        400,
+        expect.stringContaining('4000000 values'),
+      ])
+    }
+  })
+
   test('a text that is there a thousand times takes the memory of one', async () => {
     upstream.answer = () => new Response(CHAT)
     const body = `{"model":"embed",${'"input":0,'.repeat(1000)}"input":${LONG}}`

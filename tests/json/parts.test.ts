@@ -10,6 +10,12 @@ test('objects, arrays and members count, and nothing else does', () => {
   expect(isBusy(`["${'[{:\\"'.repeat(100)}", ${'1,'.repeat(100)} 1]`, 1)).toBe(false)
 })
 
+test('values that stand beside others have a limit of their own', () => {
+  const document = '{"a": [1, "2,2", 3], "b": null}'
+  expect(hasMorePartsThan(Buffer.from(document), 10, 3)).toBe(false)
+  expect(hasMorePartsThan(Buffer.from(document), 10, 2)).toBe(true)
+})
+
 test('a member whose key may be a number counts ten, wherever it stands and however it is spelled', () => {
   expect(isBusy('{"a":"1","b":["2","3"]}          ', 4)).toBe(false)
   for (const member of ['"1":0', '"9x" : 0', '"\\u0031":0']) {

@@ -1,5 +1,5 @@
-import { type JsonValue, MAX_PARTS, parseJson } from '@/json/json.ts'
-import { hasMorePartsThan } from '@/json/parts.ts'
+import { type JsonValue, MAX_PARTS, MAX_VALUES, parseJson } from '@/json/json.ts'
+import { holdsUp } from '@/json/parts.ts'
 import { ConsoleError } from '../failure.ts'
 
 /**
@@ -12,10 +12,10 @@ export async function readJson(request: Request, maxBytes: number): Promise<Json
   if (!/^application\/json\b/i.test(type))
     throw new ConsoleError('invalid_request', 'The body must be application/json')
   const bytes = await readBytes(request, maxBytes)
-  if (hasMorePartsThan(bytes, MAX_PARTS))
+  if (holdsUp(bytes))
     throw new ConsoleError(
       'invalid_request',
-      `The body must not have more than ${MAX_PARTS} objects, arrays and members`,
+      `The body must not have more than ${MAX_PARTS} objects, arrays and members, or ${MAX_VALUES} values`,
     )
   try {
     return parseJson(new TextDecoder('utf-8', { fatal: true }).decode(bytes))

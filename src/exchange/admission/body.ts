@@ -1,9 +1,9 @@
 import { isUtf8 } from 'node:buffer'
 import { GatewayError } from '@/errors/gateway-error.ts'
-import { isJsonObject, type JsonObject, MAX_PARTS } from '@/json/json.ts'
+import { isJsonObject, type JsonObject, MAX_PARTS, MAX_VALUES } from '@/json/json.ts'
 import { strictJson } from '@/json/lenient.ts'
 import { type Outline, PLAIN_TEXTS, readOutline, type Texts } from '@/json/outline.ts'
-import { hasMorePartsThan } from '@/json/parts.ts'
+import { holdsUp } from '@/json/parts.ts'
 import { findRepeats } from '@/json/repeats.ts'
 import { OPEN_BRACE, startOf } from '@/json/scan.ts'
 import { applyPatches, type JsonEdit, spliceJson } from '@/json/splice.ts'
@@ -187,10 +187,10 @@ const utf8 = new TextDecoder('utf-8', { fatal: true })
 
 /** @throws GatewayError `invalid_request` for JSON of so many parts that reading it would hold up everybody else */
 export function refuseManyParts(bytes: Uint8Array): void {
-  if (!hasMorePartsThan(bytes, MAX_PARTS)) return
+  if (!holdsUp(bytes)) return
   throw new GatewayError(
     'invalid_request',
-    `The body has more than ${MAX_PARTS} objects, arrays and members in all`,
+    `The body has more than ${MAX_PARTS} objects, arrays and members in all, or more than ${MAX_VALUES} values`,
   )
 }
 
