@@ -60,7 +60,7 @@ const FORMAT_ROWS: readonly (readonly string[])[] = [
   ],
   ['openai'],
   ['faults', 'media', 'signatures', 'tools'],
-  ['codec.ts'],
+  ['codec.ts', 'queued-encoder.ts'],
   ['plain'],
   ['shape.ts', 'unread-fields.ts'],
   [

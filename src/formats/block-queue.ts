@@ -15,8 +15,8 @@ export class BlockQueue implements StreamMachine<GenerationEvent, GenerationEven
   /** The events of what waits, in the order of their beginnings. */
   readonly #waiting = new Map<number, BlockEvent[]>()
 
-  constructor(...kinds: Beginning[]) {
-    this.#kinds = new Set(kinds)
+  constructor(kinds: ReadonlySet<Beginning>) {
+    this.#kinds = kinds
   }
 
   push(event: GenerationEvent, emit: Emit): void {

@@ -253,7 +253,7 @@ export interface DecodeContext {
   /** Makes ids for calls that the upstream gave none. Deterministic in tests. */
   newId: () => string
   /** Ids that calls of the conversation have, and none of the answer's may have; left out: none. */
-  takenIds?: readonly string[]
+  takenIds?: readonly string[] | undefined
   /** How many answers were asked for; left out: it is not known. */
   answers?: number
   /**

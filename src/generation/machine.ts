@@ -13,20 +13,34 @@ export function compose<A, B, C>(
   first: StreamMachine<A, B>,
   second: StreamMachine<B, C>,
 ): StreamMachine<A, C> {
-  let sink: (output: C) => void = () => {}
-  const between = (output: B) => second.push(output, sink)
-  return {
-    push(input, emit) {
-      sink = emit
-      first.push(input, between)
-    },
-    end(emit) {
-      sink = emit
-      first.end(between)
-      second.end(emit)
-    },
+  return new Composed(first, second)
+}
+
+/** A class, since every open stream has several: closures would be twice as many objects. */
+class Composed<A, B, C> implements StreamMachine<A, C> {
+  readonly #first: StreamMachine<A, B>
+  readonly #second: StreamMachine<B, C>
+  #emit: (output: C) => void = toNobody
+  readonly #between = (output: B): void => this.#second.push(output, this.#emit)
+
+  constructor(first: StreamMachine<A, B>, second: StreamMachine<B, C>) {
+    this.#first = first
+    this.#second = second
+  }
+
+  push(input: A, emit: (output: C) => void): void {
+    this.#emit = emit
+    this.#first.push(input, this.#between)
+  }
+
+  end(emit: (output: C) => void): void {
+    this.#emit = emit
+    this.#first.end(this.#between)
+    this.#second.end(emit)
   }
 }
+
+function toNobody(): void {}
 
 /** Everything a machine makes of these inputs, the end included. */
 export function runMachine<In, Out>(machine: StreamMachine<In, Out>, inputs: Iterable<In>): Out[] {

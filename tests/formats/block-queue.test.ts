@@ -15,7 +15,9 @@ const textEnd = (block: number): GenerationEvent => ({ type: 'text-end', block, 
 const FINISH = finish('tool-calls')
 
 const queued = (...events: GenerationEvent[]) =>
-  runMachine(new BlockQueue('tool-input-start'), events).filter(({ type }) => type !== 'withheld')
+  runMachine(new BlockQueue(new Set(['tool-input-start'] as const)), events).filter(
+    ({ type }) => type !== 'withheld',
+  )
 
 describe('blocks of which one is open at a time', () => {
   test('are written whole one after another, though their upstream ends them all at once', () => {
@@ -75,7 +77,7 @@ describe('blocks of which one is open at a time', () => {
       media: mediaPart({ kind: 'image', mediaType: 'image/png', source: { type: 'base64', data: 'AAAA' } }),
     }
     const text = [textStart(0), textDelta(0, 'a'), textEnd(0)]
-    const queue = new BlockQueue('text-start', 'media')
+    const queue = new BlockQueue(new Set(['text-start', 'media'] as const))
     const events = [textStart(0), image, textStart(2), textDelta(0, 'a'), textEnd(0), textEnd(2), FINISH]
     expect(runMachine(queue, events)).toEqual([...text, image, textStart(2), textEnd(2), FINISH])
   })

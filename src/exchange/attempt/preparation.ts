@@ -152,7 +152,7 @@ function toldLosses(losses: readonly Loss[], caller: Codec, { body }: Prompt, op
 }
 
 /** What is the same for both. */
-function commonOf(prompt: Prompt, { channel }: Route, options: PrepareOptions, takenIds: string[] = []) {
+function commonOf(prompt: Prompt, { channel }: Route, options: PrepareOptions, takenIds?: readonly string[]) {
   return {
     requestId: options.requestId,
     codec: CODECS[channel.format],

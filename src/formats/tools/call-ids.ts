@@ -19,30 +19,35 @@ export function fitCallId(id: string, rule = WORD): string {
  * of ours. Some models count their calls anew in every answer, and clients tell calls of all turns apart by their ids alone.
  */
 export class CallIds {
-  readonly #newId: () => string
-  readonly #taken: Set<string>
+  readonly #context: Pick<DecodeContext, 'newId' | 'takenIds'>
+  /** Made for the first call: most answers have none. */
+  #taken: Set<string> | undefined
 
-  constructor({ newId, takenIds }: Pick<DecodeContext, 'newId' | 'takenIds'>) {
-    this.#newId = newId
-    this.#taken = new Set(takenIds)
+  constructor(context: Pick<DecodeContext, 'newId' | 'takenIds'>) {
+    this.#context = context
   }
 
   /** The id of a call that begins. */
   take(said: string | undefined): string {
-    const id = said === undefined || this.#isTaken(said) ? this.#newId() : said
+    const { newId, takenIds } = this.#context
+    this.#taken ??= new Set(takenIds)
+    const id = said === undefined || isTaken(said, this.#taken) ? newId() : said
     this.#taken.add(id)
     return id
   }
-
-  /** The conversation may have it as callers of Messages are told it. */
-  #isTaken(id: string): boolean {
-    return this.#taken.has(id) || this.#taken.has(fitCallId(id))
-  }
 }
 
-/** The ids of a conversation's calls. */
-export function takenCallIds(turns: readonly Turn[]): string[] {
-  return turns.flatMap(({ parts }) => parts.flatMap(part => (part.type === 'tool-call' ? part.callId : [])))
+/** The conversation may have it as callers of Messages are told it. */
+function isTaken(id: string, taken: ReadonlySet<string>): boolean {
+  return taken.has(id) || taken.has(fitCallId(id))
+}
+
+/** The ids of a conversation's calls; undefined: it has none. */
+export function takenCallIds(turns: readonly Turn[]): readonly string[] | undefined {
+  const ids = turns.flatMap(({ parts }) =>
+    parts.flatMap(part => (part.type === 'tool-call' ? part.callId : [])),
+  )
+  return ids.length === 0 ? undefined : ids
 }
 
 /**

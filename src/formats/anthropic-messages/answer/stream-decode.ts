@@ -18,8 +18,8 @@ import {
   type StreamDecoder,
 } from '@/formats/plain/plain-text.ts'
 import { CallIds } from '@/formats/tools/call-ids.ts'
-import type { Emit } from '@/generation/event.ts'
-import { compose } from '@/generation/machine.ts'
+import type { Emit, GenerationEvent } from '@/generation/event.ts'
+import { compose, type StreamMachine } from '@/generation/machine.ts'
 import { withDigits } from '@/json/exact.ts'
 import {
   asNumber,
@@ -42,15 +42,38 @@ import { overlay, overlayUsage, readUsage, tierIn } from './usage.ts'
  */
 export function createStreamDecoder(context: DecodeContext): StreamDecoder {
   const decoder = new EventDecoder(context)
-  if (context.isPassed === true) return decoder
-  return {
-    ...compose(decoder, new BlockQueue('text-start', 'reasoning-start')),
-    plain: decoder,
-    get ending() {
-      return decoder.ending
-    },
-    servedTier: () => decoder.servedTier(),
-    missingEnd: () => decoder.missingEnd(),
+  return context.isPassed === true ? decoder : new QueuedDecoder(decoder)
+}
+
+const QUEUED = new Set(['text-start', 'reasoning-start'] as const)
+
+class QueuedDecoder implements StreamDecoder {
+  readonly plain: EventDecoder
+  readonly #machine: StreamMachine<SseEvent, GenerationEvent>
+
+  constructor(decoder: EventDecoder) {
+    this.plain = decoder
+    this.#machine = compose(decoder, new BlockQueue(QUEUED))
+  }
+
+  get ending(): Ending | undefined {
+    return this.plain.ending
+  }
+
+  push(event: SseEvent, emit: Emit): void {
+    this.#machine.push(event, emit)
+  }
+
+  end(emit: Emit): void {
+    this.#machine.end(emit)
+  }
+
+  servedTier(): string | undefined {
+    return this.plain.servedTier()
+  }
+
+  missingEnd(): string {
+    return this.plain.missingEnd()
   }
 }
 

@@ -5,8 +5,8 @@ import { BlockQueue } from '@/formats/block-queue.ts'
 import type { ReplyContext } from '@/formats/codec.ts'
 import { cutAnswer } from '@/formats/faults/fault.ts'
 import type { PlainWriter, StreamEncoder } from '@/formats/plain/plain-text.ts'
+import { QueuedEncoder } from '@/formats/queued-encoder.ts'
 import type { BlockEvent, EmitText, GenerationEvent } from '@/generation/event.ts'
-import { compose } from '@/generation/machine.ts'
 import type { Finish } from '@/generation/response.ts'
 import { NO_USAGE, type Usage } from '@/generation/usage.ts'
 import { formatEvent } from '@/sse/event.ts'
@@ -21,12 +21,17 @@ import { encodeMessageUsage, encodeUsage, UNTOLD_USAGE } from './usage.ts'
  * come after the finish.
  */
 export function createStreamEncoder(context: ReplyContext): StreamEncoder {
-  const encoder = new EventEncoder(context)
-  const blocks = new BlockQueue(
-    ...(['text-start', 'refusal-start', 'reasoning-start', 'tool-input-start', 'media', 'opaque'] as const),
-  )
-  return { ...compose(blocks, encoder), plainText: block => encoder.plainText(block) }
+  return new QueuedEncoder(new BlockQueue(QUEUED), new EventEncoder(context))
 }
+
+const QUEUED = new Set([
+  'text-start',
+  'refusal-start',
+  'reasoning-start',
+  'tool-input-start',
+  'media',
+  'opaque',
+] as const)
 
 class EventEncoder implements StreamEncoder {
   readonly #context: ReplyContext

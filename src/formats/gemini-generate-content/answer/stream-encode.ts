@@ -8,8 +8,8 @@ import {
 } from '@/formats/gemini-generate-content/wire.ts'
 import { onePiece } from '@/formats/one-piece.ts'
 import type { PlainWriter, StreamEncoder } from '@/formats/plain/plain-text.ts'
+import { QueuedEncoder } from '@/formats/queued-encoder.ts'
 import type { EmitText, EventOf, GenerationEvent } from '@/generation/event.ts'
-import { compose } from '@/generation/machine.ts'
 import { type Citation, type ReasoningPart, reasoningPart, type Signature } from '@/generation/part.ts'
 import type { Finish } from '@/generation/response.ts'
 import type { Usage } from '@/generation/usage.ts'
@@ -76,12 +76,10 @@ type Block =
  * Calls stand in the order in which they began, whichever of them is whole first.
  */
 export function createStreamEncoder(context: ReplyContext): StreamEncoder {
-  const encoder = new ChunkEncoder(context)
-  return {
-    ...compose(new BlockQueue('tool-input-start'), encoder),
-    plainText: block => encoder.plainText(block),
-  }
+  return new QueuedEncoder(new BlockQueue(QUEUED), new ChunkEncoder(context))
 }
+
+const QUEUED = new Set(['tool-input-start'] as const)
 
 class ChunkEncoder implements StreamEncoder {
   readonly #context: ReplyContext

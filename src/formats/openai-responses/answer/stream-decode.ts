@@ -5,7 +5,7 @@ import { complaintIn, cutAnswer, errorInAnswer, unreadableEvent } from '@/format
 import { AudioDeltas } from '@/formats/openai/audio-deltas.ts'
 import { servedTier } from '@/formats/openai/shared-fields.ts'
 import type { StreamEventType } from '@/formats/openai-responses/wire.ts'
-import type { PlainReader, PlainShape, StreamDecoder } from '@/formats/plain/plain-text.ts'
+import type { PlainNote, PlainReader, PlainShape, StreamDecoder } from '@/formats/plain/plain-text.ts'
 import { CallIds } from '@/formats/tools/call-ids.ts'
 import { type Emit, type EventOf, type GenerationEvent, withhold } from '@/generation/event.ts'
 import { compose, type StreamMachine } from '@/generation/machine.ts'
@@ -29,20 +29,54 @@ import { WholeReader } from './whole-reader.ts'
  * other format can say of texts: they are told one after another.
  */
 export function createStreamDecoder(context: DecodeContext): StreamDecoder {
-  const decoder = new EventDecoder(context)
-  const joiner = new PairJoiner()
-  const texts = new BlockQueue('text-start', 'refusal-start', 'reasoning-start')
-  const plain: PlainReader = {
-    plainShape: () => (decoder.isPlain && !joiner.isWaiting ? PLAIN : undefined),
-    plainNote: () => ({ of: 'length', add: length => decoder.skip(length) }),
-    skipUsage: () => {},
-    skipUnread: bytes => decoder.skipUnread(bytes),
+  return new ItemDecoder(context)
+}
+
+const QUEUED = new Set(['text-start', 'refusal-start', 'reasoning-start'] as const)
+
+class ItemDecoder implements StreamDecoder, PlainReader {
+  readonly #decoder: EventDecoder
+  readonly #joiner = new PairJoiner()
+  readonly #machine: StreamMachine<SseEvent, GenerationEvent>
+
+  constructor(context: DecodeContext) {
+    const joined = context.isPassed === true ? this.#joiner : compose(this.#joiner, new BlockQueue(QUEUED))
+    this.#decoder = new EventDecoder(context)
+    this.#machine = compose(this.#decoder, joined)
   }
-  return {
-    ...compose(decoder, context.isPassed === true ? joiner : compose(joiner, texts)),
-    plain,
-    missingEnd: () => decoder.missingEnd,
-    servedTier: () => decoder.servedTier,
+
+  get plain(): PlainReader {
+    return this
+  }
+
+  push(event: SseEvent, emit: Emit): void {
+    this.#machine.push(event, emit)
+  }
+
+  end(emit: Emit): void {
+    this.#machine.end(emit)
+  }
+
+  missingEnd(): string {
+    return this.#decoder.missingEnd
+  }
+
+  servedTier(): string | undefined {
+    return this.#decoder.servedTier
+  }
+
+  plainShape(): PlainShape | undefined {
+    return this.#decoder.isPlain && !this.#joiner.isWaiting ? PLAIN : undefined
+  }
+
+  plainNote(): PlainNote {
+    return { of: 'length', add: length => this.#decoder.skip(length) }
+  }
+
+  skipUsage(): void {}
+
+  skipUnread(bytes: number): void {
+    this.#decoder.skipUnread(bytes)
   }
 }
 

@@ -7,6 +7,7 @@ import { outputFormatOf } from '@/formats/openai/image-type.ts'
 import { itemOf } from '@/formats/openai-responses/items.ts'
 import { FORMAT } from '@/formats/openai-responses/wire.ts'
 import type { PlainWriter, StreamEncoder } from '@/formats/plain/plain-text.ts'
+import { QueuedEncoder } from '@/formats/queued-encoder.ts'
 import { phaseOf } from '@/formats/signatures/phase.ts'
 import type { EmitText, EventOf, GenerationEvent } from '@/generation/event.ts'
 import { compose, type StreamMachine } from '@/generation/machine.ts'
@@ -33,11 +34,32 @@ import { WholeWriter } from './whole-writer.ts'
  * that is still open then. Upstreams that speak Chat end no call before the answer is over.
  */
 export function createStreamEncoder(context: ReplyContext): StreamEncoder {
-  const joiner = new PairJoiner()
-  const writer = new ReplyWriter(context)
-  return {
-    ...compose(new BlockQueue('tool-input-start'), compose(joiner, writer)),
-    plainText: block => (joiner.isWaiting ? undefined : writer.plainText(block)),
+  return new QueuedEncoder(new BlockQueue(QUEUED), new PairEncoder(context))
+}
+
+const QUEUED = new Set(['tool-input-start'] as const)
+
+/** Writes an answer in which halves of surrogate pairs are whole again. */
+class PairEncoder implements StreamEncoder {
+  readonly #joiner = new PairJoiner()
+  readonly #writer: ReplyWriter
+  readonly #machine: StreamMachine<GenerationEvent, string>
+
+  constructor(context: ReplyContext) {
+    this.#writer = new ReplyWriter(context)
+    this.#machine = compose(this.#joiner, this.#writer)
+  }
+
+  push(event: GenerationEvent, emit: EmitText): void {
+    this.#machine.push(event, emit)
+  }
+
+  end(emit: EmitText): void {
+    this.#machine.end(emit)
+  }
+
+  plainText(block: number): PlainWriter | undefined {
+    return this.#joiner.isWaiting ? undefined : this.#writer.plainText(block)
   }
 }
 
