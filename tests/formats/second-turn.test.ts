@@ -131,7 +131,7 @@ describe('what its maker wants back of an answer is given back, in its place', (
     const { id: _id, ...rest } = asObject(item) ?? {}
     return rest
   }
-  const spoken = { type: 'message', content: [{ type: 'output_text', text: 'hello' }] }
+  const spoken = { type: 'message', content: [{ type: 'output_text', text: 'hello', annotations: [] }] }
 
   test("OpenAI's thoughts and phase, through Chat, whose thoughts stand first", () => {
     const items = secondTurn('openai-responses', 'openai-chat-completions')

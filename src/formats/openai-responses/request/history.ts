@@ -152,7 +152,7 @@ class HistoryWriter {
       wire?.format === FORMAT ? [wire.value] : [],
     )
     if (annotations.length < part.citations.length) this.#losses.add('citations')
-    return { type: 'output_text', text: part.text, ...(annotations.length === 0 ? {} : { annotations }) }
+    return { type: 'output_text', text: part.text, annotations }
   }
 
   /** Only its maker can read it, and only in front of what it led to. */

@@ -197,7 +197,8 @@ describe('roles', () => {
       {
         role: 'assistant',
         content: [
-          { type: 'output_text', text: 'b' },
+          // Azure AI Foundry refuses one without its list: "Required property 'annotations' is missing"
+          { type: 'output_text', text: 'b', annotations: [] },
           { type: 'refusal', refusal: 'no' },
         ],
       },
