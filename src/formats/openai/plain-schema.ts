@@ -11,15 +11,29 @@ export function plainSchema(schema: JsonObject): JsonObject {
   return changedSchema(schema, plain)
 }
 
-function plain(schema: JsonObject): JsonObject {
-  return withItems(withPlainPatterns(schema))
+/**
+ * A schema as the vendors and servers take one that check patterns, or make a grammar of them: z.ai knows no `\p{L}`, and
+ * llama.cpp, LM Studio and Ollama only what spans the whole text, without lookaround and without an escape of `-` or `/`.
+ * https://github.com/zai-org/feedback/issues/593 https://github.com/openclaw/openclaw/issues/110202
+ * https://github.com/ollama/ollama/issues/18226
+ */
+export function wholePatterns(schema: JsonObject): JsonObject {
+  return changedSchema(schema, inner =>
+    withPatterns(inner, pattern => WHOLE.test(pattern) && isPlainPattern(pattern)),
+  )
 }
 
-function withPlainPatterns(schema: JsonObject): JsonObject {
+const WHOLE = /^\^(?:[^\\]|\\[^-/])*\$$/
+
+function plain(schema: JsonObject): JsonObject {
+  return withItems(withPatterns(schema, isPlainPattern))
+}
+
+function withPatterns(schema: JsonObject, isTaken: (pattern: string) => boolean): JsonObject {
   const { pattern, patternProperties } = schema
   if (pattern === undefined && patternProperties === undefined) return schema
   const told: JsonObject = {}
-  if (typeof pattern === 'string' && !isPlainPattern(pattern)) told['pattern'] = pattern
+  if (typeof pattern === 'string' && !isTaken(pattern)) told['pattern'] = pattern
   if (isJsonObject(patternProperties) && !Object.keys(patternProperties).every(isPlainPattern))
     told['patternProperties'] = patternProperties
   const words = constraintText(told)

@@ -155,6 +155,32 @@ describe.each(OPENAI_FORMATS)('a schema for %s', to => {
   })
 })
 
+describe('the schema of a tool for a vendor or server of Chat that makes a grammar of it', () => {
+  const sent = (pattern: string) => {
+    const schema = closed({ a: { type: 'array', items: { ...text, pattern } } })
+    const body = { max_tokens: 9, messages: [{ role: 'user', content: 'hi' }] }
+    const request = CODECS['anthropic-messages'].decodeRequest(
+      { ...body, tools: [{ name: 'f', input_schema: schema }] },
+      { model: 'm', stream: false },
+    )
+    const target = { ...TARGETS['openai-chat-completions'], vendor: 'localhost:8080', model: 'qwen3.5-35b' }
+    const lowered = lowerRequest(request, CODECS['openai-chat-completions'], target, USUAL_HABITS)
+    const tool = asObject(asObject(asArray(lowered.body['tools'])[0])?.['function'])
+    return asObject(asObject(asObject(tool?.['parameters'])?.['properties'])?.['a'])?.['items']
+  }
+
+  test.each(['^(?!__)[^\\p{Cc}]+$', '\\S', '^a', '^[\\w\\-]+$', '^[a-z\\/]+$'])(
+    'says the pattern %p, for which the whole request would be refused, in words',
+    pattern => {
+      expect(sent(pattern)).toEqual({ ...text, description: `{pattern: ${JSON.stringify(pattern)}}` })
+    },
+  )
+
+  test.each(['^[a-zA-Z0-9_-]{1,64}$', '^\\d{4}-\\d{2}$', '^a\\.b$'])('keeps the pattern %p', pattern => {
+    expect(sent(pattern)).toEqual({ ...text, pattern })
+  })
+})
+
 /** What a Gemini caller's wish for an answer of this schema becomes. */
 function encode(format: (typeof OPENAI_FORMATS)[number], schema: JsonObject, vendor: string, model: string) {
   const wire = {

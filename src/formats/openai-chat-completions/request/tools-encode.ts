@@ -1,3 +1,4 @@
+import { wholePatterns } from '@/formats/openai/plain-schema.ts'
 import { functionParameters } from '@/formats/openai/schemas.ts'
 import { canBeStrict } from '@/formats/openai/strict-schema.ts'
 import { FORMAT } from '@/formats/openai-chat-completions/wire.ts'
@@ -57,7 +58,7 @@ function functionTool(tool: FunctionTool, rules: TargetRules): JsonObject {
 function takenParameters(parameters: JsonObject, { vendor, model }: TargetRules): JsonObject {
   if (vendor.isMoonshot) return moonshotParameters(parameters)
   const isOpenais = vendor.isOpenai || vendor.isOpenrouter || model.isOpenais
-  return isOpenais ? functionParameters(parameters) : parameters
+  return isOpenais ? functionParameters(parameters) : wholePatterns(parameters)
 }
 
 function lostMark(tool: FunctionTool, rules: TargetRules): JsonObject {
