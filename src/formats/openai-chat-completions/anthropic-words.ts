@@ -4,7 +4,6 @@ import {
   asArray,
   asNonEmpty,
   asObject,
-  asObjects,
   asString,
   isJsonObject,
   type JsonObject,
@@ -18,7 +17,7 @@ import { cacheMark, decodeResult } from './content-decode.ts'
 /** Whether a body has a tool, a call or a result in Anthropic's words. */
 export function hasAnthropicWords({ tools, messages }: JsonObject): boolean {
   if (asArray(tools).some(isAnthropicTool)) return true
-  return asObjects(messages).some(({ content }) => asArray(content).some(isBlock))
+  return asArray(messages).some(message => asArray(asObject(message)?.['content']).some(isBlock))
 }
 
 /** Whether a tool is a name and its `input_schema`. */
