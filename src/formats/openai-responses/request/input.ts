@@ -67,6 +67,8 @@ class InputReader implements Input {
         return
       case 'tool_search_output':
         return this.#toolSearchOutput(item, path)
+      case 'agent_message':
+        return this.#agentMessage(item, type)
       case 'image_generation_call':
         return this.add('assistant', [decodeImageCall(item)])
       case 'configuration_update':
@@ -166,6 +168,13 @@ class InputReader implements Input {
     this.#addResult(decodeOutput({ output: text }, callId, 'tool_search'))
   }
 
+  /** What one of Codex' agents tells another; sealed it is for OpenAI's models alone. */
+  #agentMessage(item: JsonObject, type: string): void {
+    const text = openWords(item['content'])
+    if (text === '') this.#opaque(item, type)
+    else this.add('user', [textPart(text)])
+  }
+
   #opaque(item: JsonObject, type: string): void {
     const ours = type.endsWith('_output') || type.endsWith('_response') || USER_ITEMS.has(type)
     this.add(ours ? 'user' : 'assistant', [{ type: 'opaque', format: FORMAT, name: type, value: item }])
@@ -179,6 +188,21 @@ class InputReader implements Input {
 function isSeal({ redacted, signature }: ReasoningPart): boolean {
   return redacted && signature?.format === 'gemini-generate-content'
 }
+
+/**
+ * A message between agents in plain words; empty where a part of it is not. Codex calls encrypted whatever a model
+ * wrote for another agent, and only OpenAI seals it: https://github.com/MetaFARS/codex-relay/issues/60
+ */
+function openWords(content: JsonValue | undefined): string {
+  if (typeof content === 'string') return content
+  const texts = asArray(content).map(part => {
+    const { text, encrypted_content } = asObject(part) ?? {}
+    return asString(text) ?? asString(encrypted_content)
+  })
+  return texts.every(text => text !== undefined && !SEALED.test(text)) ? texts.join('') : ''
+}
+
+const SEALED = /^gAAAA[\w-]+=*$/
 
 /** Items without a counterpart elsewhere that the client, not the model, wrote. */
 const USER_ITEMS: ReadonlySet<string> = new Set(['compaction_trigger', 'agent_message'])

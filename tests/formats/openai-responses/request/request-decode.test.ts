@@ -351,6 +351,26 @@ describe('turns', () => {
     ])
   })
 
+  test('what an agent of Codex tells another is read where no model of OpenAI sealed it', () => {
+    const told = (payload: string) => ({
+      type: 'agent_message',
+      author: '/root',
+      recipient: '/root/list_files',
+      content: [
+        { type: 'input_text', text: 'Message Type: NEW_TASK\nPayload:\n' },
+        { type: 'encrypted_content', encrypted_content: payload },
+      ],
+    })
+    const sealed = told(`gAAAAABo${'x_-9'.repeat(20)}==`)
+    expect(request({ input: [told('List the files.'), sealed] }).turns).toMatchObject([
+      {
+        role: 'user',
+        parts: [{ type: 'text', text: 'Message Type: NEW_TASK\nPayload:\nList the files.' }],
+      },
+      { role: 'user', parts: [{ type: 'opaque', name: 'agent_message', value: sealed }] },
+    ])
+  })
+
   test('items that only this format knows are kept whole', () => {
     const compaction = { type: 'compaction', id: 'cmp_1', encrypted_content: 'x' }
     const decoded = request({
