@@ -2,6 +2,7 @@ import { GatewayError } from '@/errors/gateway-error.ts'
 import type { RequestField } from '@/generation/loss.ts'
 import type { MediaPart } from '@/generation/part.ts'
 import type { GenerationRequest } from '@/generation/request.ts'
+import type { JsonObject } from '@/json/json.ts'
 
 /** A path has keys of the caller's own, which may be a megabyte long, and goes into the answer twice, a log line and a row. */
 const MAX_PATH = 200
@@ -10,6 +11,16 @@ const MAX_PATH = 200
 export function invalidRequest(path: string, problem: string): GatewayError {
   const param = path.length <= MAX_PATH ? path : `${path.slice(0, MAX_PATH)}...`
   return new GatewayError('invalid_request', `Invalid value for '${param}': ${problem}`, { param })
+}
+
+/**
+ * A text that an object must have.
+ * @throws GatewayError `invalid_request` where it has none
+ */
+export function requiredString(object: JsonObject, key: string, path: string): string {
+  const value = object[key]
+  if (typeof value !== 'string') throw invalidRequest(`${path}.${key}`, 'expected a string')
+  return value
 }
 
 /** A 400 for something that is valid but that the chosen upstream cannot be asked for. */

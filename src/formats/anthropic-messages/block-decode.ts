@@ -1,5 +1,6 @@
-import { invalidRequest } from '@/formats/invalid.ts'
+import { invalidRequest, requiredString } from '@/formats/invalid.ts'
 import { unwrapSignature } from '@/formats/signatures/signature.ts'
+import { callOfBlock, resultOfBlock } from '@/formats/tools/tool-blocks.ts'
 import {
   type CacheMark,
   type MediaPart,
@@ -11,8 +12,6 @@ import {
   reasoningPart,
   type Signature,
   type TextPart,
-  type ToolCallPart,
-  type ToolResultPart,
   textPart,
 } from '@/generation/part.ts'
 import {
@@ -44,9 +43,14 @@ export function decodeBlock(block: JsonObject, path: string): Part[] {
     case 'redacted_thinking':
       return [reasoningPart({ redacted: true, signature: signatureIn(block['data']) })]
     case 'tool_use':
-      return [decodeToolUse(block, path)]
+      return [callOfBlock(block, path, cacheMark(block))]
     case 'tool_result':
-      return [decodeToolResult(block, path)]
+      return [
+        resultOfBlock(block, path, {
+          content: resultContent(block['content'], `${path}.content`),
+          cache: cacheMark(block),
+        }),
+      ]
     default:
       return [decodeOpaque(block)]
   }
@@ -146,31 +150,6 @@ function signatureIn(field: JsonValue | undefined): Signature | undefined {
   return sealed === undefined ? undefined : unwrapSignature(sealed, FORMAT)
 }
 
-function decodeToolUse(block: JsonObject, path: string): ToolCallPart {
-  return {
-    type: 'tool-call',
-    kind: 'function',
-    callId: requiredString(block, 'id', path),
-    name: requiredString(block, 'name', path),
-    namespace: undefined,
-    input: JSON.stringify(block['input'] ?? {}),
-    signature: undefined,
-    cache: cacheMark(block),
-  }
-}
-
-function decodeToolResult(block: JsonObject, path: string): ToolResultPart {
-  return {
-    type: 'tool-result',
-    kind: 'function',
-    callId: requiredString(block, 'tool_use_id', path),
-    name: undefined,
-    content: resultContent(block['content'], `${path}.content`),
-    isError: block['is_error'] === true,
-    cache: cacheMark(block),
-  }
-}
-
 function resultContent(content: JsonValue | undefined, path: string): (TextPart | MediaPart)[] {
   if (content === undefined || content === null || content === '') return []
   if (typeof content === 'string') return [textPart(content)]
@@ -185,12 +164,6 @@ function resultContent(content: JsonValue | undefined, path: string): (TextPart 
 function resultPart(part: Part): TextPart | MediaPart {
   if (part.type === 'text' || part.type === 'media') return part
   return textPart(part.type === 'opaque' ? JSON.stringify(part.value) : '')
-}
-
-function requiredString(object: JsonObject, key: string, path: string): string {
-  const value = object[key]
-  if (typeof value !== 'string') throw invalidRequest(`${path}.${key}`, 'expected a string')
-  return value
 }
 
 function requiredSource({ source }: JsonObject, path: string): JsonObject {

@@ -1,14 +1,6 @@
-import { invalidRequest } from '@/formats/invalid.ts'
-import type { Part, ToolCallPart, ToolResultPart } from '@/generation/part.ts'
-import {
-  asArray,
-  asNonEmpty,
-  asObject,
-  asString,
-  isJsonObject,
-  type JsonObject,
-  type JsonValue,
-} from '@/json/json.ts'
+import { callOfBlock, resultOfBlock } from '@/formats/tools/tool-blocks.ts'
+import type { Part } from '@/generation/part.ts'
+import { asArray, asNonEmpty, asObject, isJsonObject, type JsonObject, type JsonValue } from '@/json/json.ts'
 import { cacheMark, decodeResult } from './content-decode.ts'
 
 // Where a model's name is Claude's, Cursor writes tools, calls and results as Anthropic has them, in requests of this
@@ -33,45 +25,20 @@ function isBlock(part: JsonValue): boolean {
 
 /** The call that a part of the assistant's content is, or the part. @param path where it stands, for complaints. */
 export function orCall(part: Part, path: string): Part {
-  return part.type === 'opaque' && part.name === 'tool_use'
-    ? decodeCall(asObject(part.value) ?? {}, path)
-    : part
+  const block = blockIn(part, 'tool_use')
+  return block === undefined ? part : callOfBlock(block, path, cacheMark(block))
 }
 
 /** The result that a part of the user's content is, or the part. */
 export function orResult(part: Part, path: string): Part {
-  return part.type === 'opaque' && part.name === 'tool_result'
-    ? decodeToolResult(asObject(part.value) ?? {}, path)
-    : part
-}
-
-function decodeCall(block: JsonObject, path: string): ToolCallPart {
-  return {
-    type: 'tool-call',
-    kind: 'function',
-    callId: required(block, 'id', path),
-    name: required(block, 'name', path),
-    namespace: undefined,
-    input: JSON.stringify(block['input'] ?? {}),
-    signature: undefined,
-    cache: cacheMark(block),
-  }
-}
-
-function decodeToolResult(block: JsonObject, path: string): ToolResultPart {
-  return {
-    type: 'tool-result',
-    kind: 'function',
-    callId: required(block, 'tool_use_id', path),
-    name: undefined,
+  const block = blockIn(part, 'tool_result')
+  if (block === undefined) return part
+  return resultOfBlock(block, path, {
     content: decodeResult(block['content'], path),
-    isError: block['is_error'] === true,
     cache: cacheMark(block),
-  }
+  })
 }
 
-function required(block: JsonObject, name: string, path: string): string {
-  const value = asString(block[name])
-  if (value === undefined) throw invalidRequest(`${path}.${name}`, 'required')
-  return value
+function blockIn(part: Part, type: string): JsonObject | undefined {
+  return part.type === 'opaque' && part.name === type ? asObject(part.value) : undefined
 }
