@@ -23,6 +23,8 @@ interface OpenCall {
   /** Undefined until the call has a name and input: names come in pieces at some vendors. */
   block: number | undefined
   input: string
+  /** Whether more came of its input than an empty object. */
+  hasInput: boolean
   /** Some of its input was told. */
   isTold: boolean
   /** The first half of a surrogate pair at the end of the last delta. */
@@ -94,7 +96,7 @@ export class CallsReader {
   /** Tells of calls without arguments, which may have been yet to come. To be called where nothing more does. */
   breakOff(emit: Emit): void {
     for (const call of this.#calls) {
-      if (call.name === '' || call.input === '' || !isEmptyYet(call)) continue
+      if (call.name === '' || call.input === '' || !isEmptyCall(call)) continue
       emit({ type: 'tool-input-delta', block: this.#begin(call, emit), text: '{}' })
     }
   }
@@ -107,7 +109,7 @@ export class CallsReader {
       const rest = call.isTold ? call.held : call.input
       const block = this.#begin(call, emit)
       // A call without arguments may come with none, with "", with "{}": one spelling for all.
-      if (isEmptyYet(call)) emit({ type: 'tool-input-delta', block, text: '{}' })
+      if (isEmptyCall(call)) emit({ type: 'tool-input-delta', block, text: '{}' })
       else if (rest !== '') emit({ type: 'tool-input-delta', block, text: rest })
       emit({ type: 'tool-input-end', block, signature: call.signature })
     }
@@ -137,6 +139,7 @@ export class CallsReader {
       kind: 'function',
       block: undefined,
       input: '',
+      hasInput: false,
       isTold: false,
       held: '',
       signature: undefined,
@@ -156,8 +159,9 @@ export class CallsReader {
   }
 
   #append(call: OpenCall, piece: string, emit: Emit): void {
-    call.input = isEmptyYet(call) ? piece : call.input + piece
-    if (call.name === '' || isEmptyYet(call)) return
+    call.input = call.hasInput ? call.input + piece : piece
+    call.hasInput ||= call.kind === 'custom' || !saysNothing(piece)
+    if (call.name === '' || !call.hasInput) return
     const block = this.#begin(call, emit)
     const text = joinPairs(call, call.isTold ? piece : call.input)
     call.isTold = true
@@ -202,10 +206,14 @@ function isAnother(known: OpenCall, id: string | undefined, name: string): boole
   return name !== '' && (id === undefined || id !== known.id) && known.name !== '' && isWhole(known.input)
 }
 
-/** No arguments came; some gateways write an empty object before them (https://github.com/openai/openai-agents-js/pull/712). */
-function isEmptyYet({ kind, input, isTold }: OpenCall): boolean {
-  if (kind === 'custom' || isTold) return false
-  const said = input.trim()
+/** No arguments came, or none yet. */
+function isEmptyCall({ kind, hasInput }: OpenCall): boolean {
+  return kind === 'function' && !hasInput
+}
+
+/** Some gateways write an empty object before the arguments: https://github.com/openai/openai-agents-js/pull/712 */
+function saysNothing(piece: string): boolean {
+  const said = piece.trim()
   return said === '' || said === '{}'
 }
 
