@@ -9,19 +9,20 @@ import { FORMAT, type ServerToolUseBlock, type WebSearchToolResultBlock } from '
  * alone Claude Code takes the pages. They stand behind the text, since its sources are known no sooner.
  */
 export class SearchBlocks {
-  readonly #id: string
-  readonly #isOffered: boolean
-  readonly #titles = new Map<string, string>()
+  readonly #context: Pick<ReplyContext, 'requestId' | 'wire'>
+  /** Made for the first source: most answers name none. */
+  #titles: Map<string, string> | undefined
   #query = ''
 
-  constructor({ requestId, wire }: Pick<ReplyContext, 'requestId' | 'wire'>) {
-    this.#id = `srvtoolu_${requestId.replaceAll('-', '')}`
-    this.#isOffered = asObjects(wire['tools']).some(({ type }) => /^web_search_\d/.test(asString(type) ?? ''))
+  constructor(context: Pick<ReplyContext, 'requestId' | 'wire'>) {
+    this.#context = context
   }
 
   /** A source of the answer's text. */
   cite({ url, title, wire }: Citation): void {
-    if (url !== undefined && wire?.format !== FORMAT) this.#titles.set(url, title ?? url)
+    if (url === undefined || wire?.format === FORMAT) return
+    this.#titles ??= new Map()
+    this.#titles.set(url, title ?? url)
   }
 
   /** What was looked for last. */
@@ -31,22 +32,28 @@ export class SearchBlocks {
 
   /** The blocks; none where the caller knows no search, or nothing was found. */
   blocks(): JsonObject[] {
-    if (!this.#isOffered || this.#titles.size === 0) return []
+    const { requestId, wire } = this.#context
+    if (this.#titles === undefined || !offersSearch(wire)) return []
+    const id = `srvtoolu_${requestId.replaceAll('-', '')}`
     const call = {
       type: 'server_tool_use',
-      id: this.#id,
+      id,
       name: 'web_search',
       input: { query: this.#query },
       ...DIRECT_CALLER,
     } satisfies ServerToolUseBlock
     const result = {
       type: 'web_search_tool_result',
-      tool_use_id: this.#id,
+      tool_use_id: id,
       content: [...this.#titles].map(([url, title]) => pageOf(url, title)),
       ...DIRECT_CALLER,
     } satisfies WebSearchToolResultBlock
     return [call, result]
   }
+}
+
+function offersSearch({ tools }: JsonObject): boolean {
+  return asObjects(tools).some(({ type }) => /^web_search_\d/.test(asString(type) ?? ''))
 }
 
 function pageOf(url: string, title: string) {
