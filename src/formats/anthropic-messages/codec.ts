@@ -1,4 +1,4 @@
-import type { Codec } from '@/formats/codec.ts'
+import type { Codec, ToolNameRule } from '@/formats/codec.ts'
 import { decodeFault } from '@/formats/faults/fault.ts'
 import { COMMON_NAMES } from '@/formats/field-names.ts'
 import { hasMark } from '@/json/mark.ts'
@@ -45,6 +45,13 @@ const FIELD_NAMES: Codec['fieldNames'] = {
 
 const TELLING = [Buffer.from('message_'), Buffer.from('"error"')]
 
+const TOOL_NAMES: ToolNameRule = {
+  pattern: /^[a-zA-Z0-9_-]{1,128}$/,
+  maxLength: 128,
+  argument: ARGUMENT_NAME,
+  hosted: hostedName,
+}
+
 /** Anthropic's Messages API. */
 export const anthropicMessages: Codec = {
   format: FORMAT,
@@ -75,12 +82,7 @@ export const anthropicMessages: Codec = {
   fieldNames: FIELD_NAMES,
   dataKeys: DATA_KEYS,
   takesCustomTools: () => false,
-  toolNames: () => ({
-    pattern: /^[a-zA-Z0-9_-]{1,128}$/,
-    maxLength: 128,
-    argument: ARGUMENT_NAME,
-    hosted: hostedName,
-  }),
+  toolNames: () => TOOL_NAMES,
   takesUrl: () => true,
   tokenCount,
   passthrough,

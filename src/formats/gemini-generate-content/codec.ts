@@ -1,4 +1,4 @@
-import type { Codec } from '@/formats/codec.ts'
+import type { Codec, ToolNameRule } from '@/formats/codec.ts'
 import { decodeFault } from '@/formats/faults/fault.ts'
 import { STOP_REASONS } from '@/generation/response.ts'
 import { hasMark } from '@/json/mark.ts'
@@ -60,6 +60,8 @@ const FIELD_NAMES: Codec['fieldNames'] = {
   toolResultError: 'contents.parts.functionResponse.response',
 }
 
+const TOOL_NAMES: ToolNameRule = { pattern: /^[a-zA-Z_][a-zA-Z0-9_.:-]{0,63}$/, maxLength: 64 }
+
 /** Google's Gemini API, generateContent and streamGenerateContent. */
 export const geminiGenerateContent: Codec = {
   format: FORMAT,
@@ -90,7 +92,7 @@ export const geminiGenerateContent: Codec = {
   fieldNames: FIELD_NAMES,
   dataKeys: DATA_KEYS,
   takesCustomTools: () => false,
-  toolNames: () => ({ pattern: /^[a-zA-Z_][a-zA-Z0-9_.:-]{0,63}$/, maxLength: 64 }),
+  toolNames: () => TOOL_NAMES,
   takesUrl: (_part, url, target) => canFetch(url, modelTraits(target.model)),
   tokenCount,
   passthrough,

@@ -1,4 +1,4 @@
-import type { Codec } from '@/formats/codec.ts'
+import type { Codec, ToolNameRule } from '@/formats/codec.ts'
 import { decodeFault } from '@/formats/faults/fault.ts'
 import { COMMON_NAMES } from '@/formats/field-names.ts'
 import { encodeOpenaiError } from '@/formats/openai/error.ts'
@@ -14,6 +14,11 @@ import { decodeRequest } from './request/request-decode.ts'
 import { encodeRequest } from './request/request-encode.ts'
 import { vendorTraits } from './vendors.ts'
 import { FORMAT } from './wire.ts'
+
+const TOOL_NAMES: ToolNameRule = { pattern: /^[a-zA-Z0-9_-]{1,64}$/, maxLength: 64 }
+
+/** https://github.com/MoonshotAI/kimi-cli/issues/2531 */
+const MOONSHOT_TOOL_NAMES: ToolNameRule = { pattern: /^[a-zA-Z][a-zA-Z0-9_-]{0,63}$/, maxLength: 64 }
 
 /** OpenAI Chat Completions, as OpenAI and the many vendors that follow it write it. */
 export const openaiChatCompletions: Codec = {
@@ -75,11 +80,7 @@ export const openaiChatCompletions: Codec = {
   // Of the vendors of this format only OpenAI knows them, and of its models those from gpt-5 on.
   takesCustomTools: ({ vendor, model }) =>
     vendorTraits(vendor).isOpenai && modelTraits(model).takesCustomTools,
-  toolNames: ({ vendor }) => ({
-    // https://github.com/MoonshotAI/kimi-cli/issues/2531
-    pattern: vendorTraits(vendor).isMoonshot ? /^[a-zA-Z][a-zA-Z0-9_-]{0,63}$/ : /^[a-zA-Z0-9_-]{1,64}$/,
-    maxLength: 64,
-  }),
+  toolNames: ({ vendor }) => (vendorTraits(vendor).isMoonshot ? MOONSHOT_TOOL_NAMES : TOOL_NAMES),
   takesUrl: ({ kind }, _url, target) => {
     const { isOpenrouter, isMistral, isMoonshot } = vendorTraits(target.vendor)
     if (kind === 'audio') return isMistral

@@ -1,4 +1,4 @@
-import type { Codec } from '@/formats/codec.ts'
+import type { Codec, ToolNameRule } from '@/formats/codec.ts'
 import { decodeFault } from '@/formats/faults/fault.ts'
 import { COMMON_NAMES } from '@/formats/field-names.ts'
 import { Losses } from '@/formats/losses.ts'
@@ -16,6 +16,8 @@ import { encodeCountRequest, encodeLimit, encodeRequest } from './request/reques
 import { FORMAT } from './wire.ts'
 
 const TELLING = [Buffer.from('"response"'), Buffer.from('"error"')]
+
+const TOOL_NAMES: ToolNameRule = { pattern: /^[a-zA-Z0-9_-]{1,64}$/, maxLength: 64 }
 
 /** OpenAI's Responses API. */
 export const openaiResponses: Codec = {
@@ -46,7 +48,7 @@ export const openaiResponses: Codec = {
   isTelling: event => hasMark(event, TELLING),
   dataKeys: new Set(['arguments', 'action', 'operation', 'parameters', 'schema']),
   takesCustomTools: () => true,
-  toolNames: () => ({ pattern: /^[a-zA-Z0-9_-]{1,64}$/, maxLength: 64 }),
+  toolNames: () => TOOL_NAMES,
   takesUrl: ({ kind }) => kind !== 'audio',
   tokenCount: {
     encodeRequest: encodeCountRequest,
