@@ -65,7 +65,7 @@ const STRICT: readonly StrictVendor[] = [
   {
     // https://docs.mistral.ai/api/endpoint/chat, and https://docs.mistral.ai/inference/conversations/advanced/prompt-caching
     host: MISTRAL,
-    refuses: [...(['store', 'verbosity', 'logprobs', 'logitBias', 'topK', 'user', 'serviceTier'] as const)],
+    refuses: ['store', 'verbosity', 'logprobs', 'logitBias', 'topK', 'user', 'serviceTier'],
     reasoningField: undefined,
     takesStreamOptions: false,
     checksCallIds: true,
