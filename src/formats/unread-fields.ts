@@ -154,3 +154,16 @@ const PLACE: ReadFields = {
   timezone: 'string',
   approximate: readOfPlace,
 }
+
+/** Of a tool that searches the web, in Anthropic's words and in OpenAI's. */
+export const SEARCH_SETTINGS: ReadFields = {
+  max_uses: 'number',
+  allowed_domains: list('string'),
+  blocked_domains: list('string'),
+  filters: filters =>
+    isJsonObject(filters)
+      ? { ...allOf(filters), allowed_domains: list('string'), blocked_domains: list('string') }
+      : 'object',
+  user_location: readOfPlace,
+  search_context_size: 'string',
+}

@@ -22,6 +22,12 @@ const custom = (format: JsonValue) => [{ type: 'custom', custom: { name: 'f', fo
 /** Each with the one thing in it that is of a wrong type. Read as nothing, it would be lost without a word. */
 const CASES: readonly (readonly [Format, string, JsonObject])[] = [
   [CHAT, 'web_search_options.user_location', chat({ web_search_options: { user_location: 'here' } })],
+  [
+    CHAT,
+    'tools[0].allowed_domains',
+    chat({ tools: [{ type: 'web_search_20250305', name: 'web_search', allowed_domains: 'a.example' }] }),
+  ],
+  [CHAT, 'tools[0].filters', chat({ tools: [{ type: 'web_search', filters: ['a.example'] }] })],
   [CHAT, 'tools[0].custom.format', chat({ tools: custom('lark') })],
   [
     CHAT,

@@ -1,5 +1,5 @@
 import { invalidRequest } from '@/formats/invalid.ts'
-import { NO_SETTINGS, placeOf } from '@/formats/tools/web-search.ts'
+import { searchSettings } from '@/formats/tools/web-search.ts'
 import type { CustomTool, FunctionTool, HostedTool, Tool, ToolChoice } from '@/generation/tool.ts'
 import {
   asArray,
@@ -27,7 +27,7 @@ export function decodeTools(body: JsonObject): Tool[] {
       tools.push(functionTool(asObject(legacy) ?? {}, undefined))
   }
   const search = asObject(body['web_search_options'])
-  if (search !== undefined) tools.push(searchTool(search))
+  if (search !== undefined) tools.push(hostedTool('web_search_options', search))
   return tools
 }
 
@@ -91,29 +91,16 @@ function customTool(custom: JsonObject): CustomTool {
   }
 }
 
-/** A tool of a vendor's own server, which the standard of this format has none of. */
+/** A tool of a vendor's own server: the standard of this format has a search alone, which is asked for by an option. */
 function hostedTool(type: string, wire: JsonObject): HostedTool {
-  const kind = /web_search/.test(type) ? 'web_search' : 'other'
-  return { type: 'hosted', kind, format: FORMAT, wireType: type, wire, webSearch: undefined }
+  const webSearch = isSearch({ type }) ? searchSettings(wire) : undefined
+  const kind = webSearch === undefined ? 'other' : 'web_search'
+  return { type: 'hosted', kind, format: FORMAT, wireType: type, wire, webSearch }
 }
 
-function searchTool(options: JsonObject): HostedTool {
-  const location = asObject(options['user_location'])
-  return {
-    type: 'hosted',
-    kind: 'web_search',
-    format: FORMAT,
-    wireType: 'web_search_options',
-    wire: options,
-    webSearch: {
-      ...NO_SETTINGS,
-      contextSize: asString(options['search_context_size']),
-      userLocation:
-        location === undefined
-          ? undefined
-          : { type: 'approximate', ...placeOf(location['approximate'] ?? location) },
-    },
-  }
+/** Whether a tool searches the web: clients name it as Anthropic, OpenAI or OpenRouter does. */
+export function isSearch({ type }: JsonObject): boolean {
+  return typeof type === 'string' && type.includes('web_search')
 }
 
 /** Reads `tool_choice`, or legacy `function_call`. */

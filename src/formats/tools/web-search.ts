@@ -1,7 +1,15 @@
 import { spelledIn } from '@/formats/spelling.ts'
 import type { Loss } from '@/generation/loss.ts'
 import type { HostedTool, WebSearch } from '@/generation/tool.ts'
-import { asObject, type JsonObject, type JsonValue, keysOf } from '@/json/json.ts'
+import {
+  asNumber,
+  asObject,
+  asString,
+  asStrings,
+  type JsonObject,
+  type JsonValue,
+  keysOf,
+} from '@/json/json.ts'
 import { ownHostedSettings, settingsOf } from './own-settings.ts'
 
 /** A search as the vendor likes it. */
@@ -13,10 +21,26 @@ export const NO_SETTINGS: WebSearch = {
   contextSize: undefined,
 }
 
-/** Where a search is made from, without what is only said to be unknown: not every format takes a null. */
-export function placeOf(place: JsonValue | undefined): JsonObject | undefined {
-  const known = asObject(place)
-  return known && Object.fromEntries(Object.entries(known).filter(([, value]) => value !== null))
+/** The settings of a search as Anthropic or OpenAI writes them; who speaks Chat Completions uses either's words. */
+export function searchSettings(wire: JsonObject): WebSearch {
+  const filters = asObject(wire['filters'])
+  return {
+    maxUses: asNumber(wire['max_uses']),
+    allowedDomains: asStrings(wire['allowed_domains'] ?? filters?.['allowed_domains']),
+    blockedDomains: asStrings(wire['blocked_domains'] ?? filters?.['blocked_domains']),
+    userLocation: placeOf(wire['user_location']),
+    contextSize: asString(wire['search_context_size']),
+  }
+}
+
+/**
+ * Where a search is made from, without what is only said to be unknown: not every format takes a null. Chat Completions
+ * have what is known of the place within it.
+ */
+function placeOf(place: JsonValue | undefined): JsonObject | undefined {
+  const { approximate, ...said } = asObject(place) ?? {}
+  const known = Object.entries({ ...said, ...asObject(approximate) }).filter(([, value]) => value !== null)
+  return asObject(place) && Object.fromEntries(known)
 }
 
 /** What the formats call each setting. */

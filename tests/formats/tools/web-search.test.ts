@@ -50,6 +50,46 @@ test.each<[Format, JsonObject]>([
   expect(JSON.stringify(tool?.type === 'hosted' && tool.webSearch)).not.toContain('null')
 })
 
+test.each<[string, JsonObject]>([
+  [
+    'Anthropic',
+    {
+      type: 'web_search_20250305',
+      name: 'web_search',
+      max_uses: 4,
+      allowed_domains: ['a.org'],
+      blocked_domains: ['b.org'],
+      user_location: { type: 'approximate', city: 'Bern' },
+      search_context_size: 'low',
+    },
+  ],
+  [
+    'OpenAI',
+    {
+      type: 'web_search',
+      max_uses: 4,
+      filters: { allowed_domains: ['a.org'], blocked_domains: ['b.org'] },
+      user_location: { type: 'approximate', approximate: { city: 'Bern' } },
+      search_context_size: 'low',
+    },
+  ],
+])('a search among the tools of Chat Completions is limited in the words of %s', (_vendor, tool) => {
+  const body = { messages: [{ role: 'user', content: 'hi' }], tools: [tool] }
+  const call = { model: 'm', stream: false }
+  expect(CODECS['openai-chat-completions'].decodeRequest(body, call).tools).toMatchObject([
+    {
+      kind: 'web_search',
+      webSearch: {
+        maxUses: 4,
+        allowedDomains: ['a.org'],
+        blockedDomains: ['b.org'],
+        userLocation: { type: 'approximate', city: 'Bern' },
+        contextSize: 'low',
+      },
+    },
+  ])
+})
+
 test('a search without settings loses nothing', () => {
   expect(lostSettings(search(NO_SETTINGS), [])).toEqual([])
   expect(lostSettings(search(undefined), [])).toEqual([])

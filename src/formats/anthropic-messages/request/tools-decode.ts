@@ -1,7 +1,7 @@
 import { cacheMark } from '@/formats/anthropic-messages/block-decode.ts'
 import { FORMAT } from '@/formats/anthropic-messages/wire.ts'
 import { invalidRequest } from '@/formats/invalid.ts'
-import { placeOf } from '@/formats/tools/web-search.ts'
+import { searchSettings } from '@/formats/tools/web-search.ts'
 import type {
   ClientTool,
   FunctionTool,
@@ -10,15 +10,7 @@ import type {
   Tool,
   ToolChoice,
 } from '@/generation/tool.ts'
-import {
-  asBoolean,
-  asNumber,
-  asObject,
-  asString,
-  asStrings,
-  type JsonObject,
-  type JsonValue,
-} from '@/json/json.ts'
+import { asBoolean, asObject, asString, type JsonObject, type JsonValue } from '@/json/json.ts'
 import { offeredTools } from './tool-changes.ts'
 
 /** Tools that the caller runs itself, by the beginning of their versioned type. Their calls are plain tool_use. */
@@ -73,16 +65,7 @@ function decodeHosted(wire: JsonObject, type: string): HostedTool {
     format: FORMAT,
     wireType: type,
     wire,
-    webSearch:
-      kind !== 'web_search'
-        ? undefined
-        : {
-            maxUses: asNumber(wire['max_uses']),
-            allowedDomains: asStrings(wire['allowed_domains']),
-            blockedDomains: asStrings(wire['blocked_domains']),
-            userLocation: placeOf(wire['user_location']),
-            contextSize: undefined,
-          },
+    webSearch: kind === 'web_search' ? searchSettings(wire) : undefined,
   }
 }
 

@@ -6,7 +6,7 @@ import {
   oneOf,
   type Read,
   type ReadFields,
-  readOfPlace,
+  SEARCH_SETTINGS,
   textOr,
   unreadInside,
 } from '@/formats/unread-fields.ts'
@@ -106,10 +106,7 @@ const TYPED: ReadFields = {
   defer_loading: 'boolean',
   display_number: 'number',
   enable_zoom: 'boolean',
-  max_uses: 'number',
-  allowed_domains: list('string'),
-  blocked_domains: list('string'),
-  user_location: readOfPlace,
+  ...SEARCH_SETTINGS,
 }
 
 /** A tool of another type is kept whole. */

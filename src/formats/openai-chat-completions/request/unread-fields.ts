@@ -1,7 +1,8 @@
 import { isAnthropicTool } from '@/formats/openai-chat-completions/anthropic-words.ts'
 import { isEmpty } from '@/formats/openai-chat-completions/empty.ts'
-import { isFlat } from '@/formats/openai-chat-completions/tools-decode.ts'
+import { isFlat, isSearch } from '@/formats/openai-chat-completions/tools-decode.ts'
 import {
+  allOf,
   byType,
   firstOf,
   list,
@@ -10,6 +11,7 @@ import {
   type Read,
   type ReadFields,
   readOfPlace,
+  SEARCH_SETTINGS,
   textOr,
   unreadInside,
 } from '@/formats/unread-fields.ts'
@@ -103,7 +105,8 @@ function readOfTool(value: JsonValue): Read {
   const tool = asObject(value)
   if (isAnthropicTool(value)) return { type: true, ...FUNCTION, input_schema: true, ...MARKS }
   if (isFlat(value)) return { type: true, ...FUNCTION, format: object(CUSTOM_FORMAT), ...MARKS }
-  if (asObject(tool?.['function']) === undefined && asObject(tool?.['custom']) === undefined) return true
+  if (asObject(tool?.['function']) === undefined && asObject(tool?.['custom']) === undefined)
+    return isJsonObject(value) && isSearch(value) ? { ...allOf(value), ...SEARCH_SETTINGS } : true
   return {
     type: true,
     function: FUNCTION,

@@ -3,7 +3,7 @@ import type { Losses } from '@/formats/losses.ts'
 import { functionParameters } from '@/formats/openai/schemas.ts'
 import { canBeStrict } from '@/formats/openai/strict-schema.ts'
 import { FORMAT } from '@/formats/openai-responses/wire.ts'
-import { lostSettings, NO_SETTINGS, placeOf } from '@/formats/tools/web-search.ts'
+import { lostSettings, NO_SETTINGS, searchSettings } from '@/formats/tools/web-search.ts'
 import type {
   ClientTool,
   CustomTool,
@@ -17,7 +17,6 @@ import {
   asBoolean,
   asObject,
   asString,
-  asStrings,
   type JsonObject,
   type JsonValue,
   present,
@@ -125,16 +124,7 @@ function hostedTool(wireType: string, wire: JsonObject): HostedTool {
     format: FORMAT,
     wireType,
     wire,
-    webSearch:
-      kind === 'web_search'
-        ? {
-            maxUses: undefined,
-            allowedDomains: asStrings(asObject(wire['filters'])?.['allowed_domains']),
-            blockedDomains: asStrings(asObject(wire['filters'])?.['blocked_domains']),
-            userLocation: placeOf(wire['user_location']),
-            contextSize: asString(wire['search_context_size']),
-          }
-        : undefined,
+    webSearch: kind === 'web_search' ? searchSettings(wire) : undefined,
   }
 }
 

@@ -7,7 +7,7 @@ import {
   oneOf,
   type Read,
   type ReadFields,
-  readOfPlace,
+  SEARCH_SETTINGS,
   textOr,
   unreadInside,
 } from '@/formats/unread-fields.ts'
@@ -150,14 +150,6 @@ function readOfReasoning({ content }: JsonObject): ReadFields {
 /** Deferred tools are sent at once, which needs no word. */
 const TOOL: ReadFields = { type: true, name: true, description: 'string', defer_loading: 'boolean' }
 
-const DOMAINS: ReadFields = { allowed_domains: list('string'), blocked_domains: list('string') }
-
-const SEARCH: ReadFields = {
-  filters: filters => (isJsonObject(filters) ? { ...allOf(filters), ...DOMAINS } : 'object'),
-  user_location: readOfPlace,
-  search_context_size: 'string',
-}
-
 const CLIENT: ReadFields = {
   description: 'string',
   parameters: 'object',
@@ -181,7 +173,7 @@ function readOfTool(tool: JsonValue): Read {
       return { ...TOOL, tools: list(readOfTool) }
     case 'web_search':
     case 'web_search_preview':
-      return { ...allOf(tool), ...SEARCH }
+      return { ...allOf(tool), ...SEARCH_SETTINGS }
     case 'local_shell':
     case 'shell':
     case 'apply_patch':
