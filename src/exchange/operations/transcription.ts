@@ -145,7 +145,7 @@ function open(
   })
   if (!isEventStream(headers.get('content-type'))) return whole
   const flowing = new EventsPipeline({
-    last: [LAST_EVENT],
+    last: LAST_EVENTS,
     reported: data => usedIn(data, basis),
     // An event has about as much around its text as the text is long.
     estimated: bytes => estimated(basis.asked, bytes / 2),
@@ -155,6 +155,9 @@ function open(
 }
 
 const LAST_EVENT = 'transcript.text.done'
+
+/** With which a stream of OpenAI's ends, and one of Mistral's. */
+const LAST_EVENTS = [LAST_EVENT, 'transcription.done']
 
 /** An answer that came whole. */
 interface WholeTranscript {
@@ -204,7 +207,7 @@ function readEvents(bytes: Uint8Array, basis: UsageBasis): { told: string; used:
     const event = parseObject(data)
     const fault = event && faultInBody(event, () => data)
     if (fault !== undefined) throw fault
-    if (event?.['type'] !== LAST_EVENT) continue
+    if (event === undefined || !LAST_EVENTS.some(type => event['type'] === type)) continue
     isWhole = true
     used = usedIn(event, basis) ?? used
   }

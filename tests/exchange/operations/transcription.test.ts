@@ -151,6 +151,55 @@ describe('money', () => {
     expect(response.headers.get('x-tollgate-cost')).toBe('0.000825000')
   })
 
+  describe("Mistral's words", () => {
+    const usage = {
+      prompt_audio_seconds: 3,
+      prompt_tokens: 10,
+      completion_tokens: 20,
+      total_tokens: 130,
+      prompt_tokens_details: { cached_tokens: 0, audio_tokens: 100 },
+    }
+
+    test.each([
+      ['stt/tokens', usage, '0.000825000'],
+      ['stt/tokens', { ...usage, prompt_tokens_details: null }, '0.000825000'],
+      ['stt/seconds', usage, '0.000300000'],
+      ['stt/seconds', { ...usage, total_tokens: 30, prompt_tokens_details: null }, '0.000300000'],
+    ])('%s: %j is charged', async (model, told, cost) => {
+      answer = () => Response.json({ model: 'up', text: 'x', segments: [], usage: told })
+      const response = await send({ model, file: wav(9) })
+      expect(response.headers.get('x-tollgate-cost')).toBe(cost)
+      expect(await gateway.lastExchange()).toMatchObject({ usage_source: 'reported' })
+    })
+
+    test('a prompt without its sound is no report of tokens', async () => {
+      const told = { ...usage, total_tokens: 30, prompt_tokens_details: null }
+      answer = () => Response.json({ text: 'x', usage: told })
+      await send({ model: 'stt/tokens', file: wav(3) })
+      expect(await gateway.lastExchange()).toMatchObject({ usage_source: 'estimated', audio_input: 30n })
+    })
+
+    test.each([true, false])('a stream ends as it ends there, called one: %p', async isCalled => {
+      const text = 'event: transcription.text.delta\ndata: {"type":"transcription.text.delta","text":"a"}\n\n'
+      const done = JSON.stringify({
+        type: 'transcription.done',
+        model: 'up',
+        text: 'a',
+        language: null,
+        usage,
+      })
+      const said = `${text}event: transcription.done\ndata: ${done}\n\n`
+      answer = () => (isCalled ? eventStream(said) : new Response(said))
+      const response = await send({ model: 'stt/seconds', file: wav(9), stream: 'true' })
+      expect(await response.text()).toBe(said)
+      await until(async () => (await gateway.lastExchange())?.['cost_nano'] === 300_000n)
+      expect(await gateway.lastExchange()).toMatchObject({
+        usage_source: 'reported',
+        end_state: 'complete',
+      })
+    })
+  })
+
   test.each([false, true])(
     'tokens of what is priced by the second are no free sound, streamed: %p',
     async stream => {
