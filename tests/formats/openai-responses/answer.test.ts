@@ -83,6 +83,13 @@ describe('edge 81: usage', () => {
       )?.serverTools,
     ).toEqual({ code_interpreter: 1 })
   })
+
+  test("counts what xAI bills in place of its items, which are other tools' or none where they failed", () => {
+    const output = [{ type: 'custom_tool_call', name: 'x_keyword_search' }, { type: 'web_search_call' }]
+    const server_side_tool_usage_details = { web_search_calls: 0, x_search_calls: 2, x_posts_fetched: 7 }
+    const usage = { input_tokens: 1, output_tokens: 1, server_side_tool_usage_details }
+    expect(usageOf(usage, { output })?.serverTools).toEqual({ x_search: 2 })
+  })
 })
 
 test.each<[ToolCallKind, string, JsonObject]>([

@@ -108,10 +108,10 @@ function splitPrompt(usage: JsonObject, hits: number): number | undefined {
   return misses === undefined ? undefined : hits + wholeCount(misses)
 }
 
+/** Searches of the web: OpenRouter has had two names for what holds their number, Perplexity has it at the top. */
 function serverTools(usage: JsonObject): Readonly<Record<string, number>> {
-  const searches = wholeCount(
-    asObject(usage['server_tool_use'])?.['web_search_requests'] ?? usage['num_search_queries'],
-  )
+  const counts = asObject(usage['server_tool_use_details'] ?? usage['server_tool_use'])
+  const searches = wholeCount(counts?.['web_search_requests'] ?? usage['num_search_queries'])
   return searches === 0 ? NO_SERVER_TOOLS : { web_search: searches }
 }
 

@@ -112,6 +112,25 @@ const SERVER_CALLS: Readonly<Record<string, string>> = {
 }
 
 function serverTools(response: JsonObject): Record<string, number> {
+  return billedCalls(response) ?? countedCalls(response)
+}
+
+/**
+ * What xAI says it bills. Among its items are calls that failed, too, and a search of X is several calls of no kind of their
+ * own: https://docs.x.ai/developers/tools/tool-usage-details
+ */
+function billedCalls({ usage }: JsonObject): Record<string, number> | undefined {
+  const details = asObject(asObject(usage)?.['server_side_tool_usage_details'])
+  if (details === undefined) return undefined
+  const calls: Record<string, number> = {}
+  for (const [name, count] of Object.entries(details)) {
+    if (name.endsWith('_calls') && wholeCount(count) > 0)
+      calls[name.slice(0, -'_calls'.length)] = wholeCount(count)
+  }
+  return calls
+}
+
+function countedCalls(response: JsonObject): Record<string, number> {
   const calls: Record<string, number> = {}
   for (const item of asArray(response['output'])) {
     const name = SERVER_CALLS[String(asObject(item)?.['type'])]

@@ -201,6 +201,16 @@ describe('edge 81: usage of every vendor', () => {
       { prompt_tokens: 1, num_search_queries: 2 },
       { inputUncached: 1, serverTools: { web_search: 2 } },
     ],
+    [
+      'searches at OpenRouter',
+      { prompt_tokens: 1, server_tool_use_details: { web_search_requests: 3 } },
+      { inputUncached: 1, serverTools: { web_search: 3 } },
+    ],
+    [
+      'searches at OpenRouter, as it called them before',
+      { prompt_tokens: 1, server_tool_use: { web_search_requests: 3 } },
+      { inputUncached: 1, serverTools: { web_search: 3 } },
+    ],
   ])('%s', (_name, usage, expected) => {
     expect(decodeUsage(usage)).toEqual({ ...NO_USAGE, ...expected })
   })
