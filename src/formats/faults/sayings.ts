@@ -49,6 +49,9 @@ const FOREIGN_REASONING: readonly RegExp[] = [
   /\breasoning_content\b.{0,200}\b(?:unsupported|not (?:supported|permitted|allowed)|unexpected|unknown)/is,
   /\b(?:unknown|unexpected|unrecognized|remove the)\b.{0,80}\breasoning_content\b/is,
   /\bmessages\W{0,3}\d+\W{0,3}reasoning\b.{0,80}\bnot supported\b/is,
+  // vLLM and llama.cpp, of what others sealed
+  /\bencrypted content is not supported\b/i,
+  /\bitem\['content'\] is (?:not an array|empty)/,
   // Mistral, of models that do not think
   /\breasoning input is not enabled\b/i,
   // Fireworks, and gateways before it

@@ -16,6 +16,16 @@ export function wrappedInput(kind: ToolCallKind, input: string): JsonObject {
   return inputObject(kind, input) ?? { _raw: input }
 }
 
+/**
+ * The arguments of an earlier turn's call as text. OpenAI takes any. The chat templates of others take them apart: text that
+ * is no object would be a 400 for as long as it stands in the history (https://github.com/vllm-project/vllm/issues/43995).
+ */
+export function argumentsText(kind: ToolCallKind, input: string, isServedByOpenai: boolean): string {
+  if (input.trim() === '') return '{}'
+  const isTaken = isServedByOpenai || inputObject(kind, input) !== undefined
+  return isTaken ? input : JSON.stringify(wrappedInput(kind, input))
+}
+
 /** A call's input as text; some vendors and callers write the object itself. */
 export function inputText(value: JsonValue | undefined): string {
   if (typeof value === 'string') return value

@@ -171,6 +171,9 @@ describe('reasoning that the upstream did not make, or takes none back of', () =
     ["Unknown parameter: 'messages[1].reasoning_content'.", 'unknown_parameter'],
     ["Extra inputs are not permitted, field: 'messages[8].reasoning', value: 'I think'", null],
     ["Extra inputs are not permitted, field: 'messages[5].reasoning_details'", null],
+    ['Encrypted content is not supported.', null],
+    ["item['content'] is not an array", null],
+    ["item['content'] is empty", null],
   ])('is told by %j and the code %p', (message, code) => {
     expect(decodeFault(400, JSON.stringify({ error: { message, code } })).foreignReasoning).toBe(true)
   })
@@ -200,6 +203,7 @@ describe('reasoning that the upstream did not make, or takes none back of', () =
     [400, 'Reasoning prompt mode is not enabled for this model'],
     [400, 'messages.2: reasoning_effort is not supported'],
     [400, "Extra inputs are not permitted, field: 'messages[3].tool_name'"],
+    [400, "'content' is not an array"],
   ])('is not what %d %j is about', (status, message) => {
     expect(decodeFault(status, JSON.stringify({ error: { message } })).foreignReasoning).toBe(false)
   })

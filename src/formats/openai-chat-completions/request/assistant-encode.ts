@@ -8,7 +8,7 @@ import { signatureField } from '@/formats/openai-chat-completions/thought-signat
 import { FORMAT } from '@/formats/openai-chat-completions/wire.ts'
 import { carrierOf } from '@/formats/signatures/carried-signature.ts'
 import { signatureFor } from '@/formats/signatures/signature.ts'
-import { inputObject, wrappedInput } from '@/formats/tools/call-input.ts'
+import { argumentsText } from '@/formats/tools/call-input.ts'
 import {
   type Part,
   type ReasoningPart,
@@ -185,17 +185,7 @@ function encodeCall(call: ToolCallPart, carried: string | undefined, rules: Targ
   return {
     id,
     type: 'function',
-    function: { name: call.name, arguments: encodeArguments(call, rules) },
+    function: { name: call.name, arguments: argumentsText(call.kind, call.input, rules.isServedByOpenai) },
     ...signatureField(value),
   }
-}
-
-/**
- * OpenAI takes any text. The chat templates of others take the arguments apart: text that is no object would be a 400 for
- * as long as it stands in the history (https://github.com/vllm-project/vllm/issues/43995).
- */
-function encodeArguments({ kind, input }: ToolCallPart, rules: TargetRules): string {
-  if (input.trim() === '') return '{}'
-  const isTaken = rules.isServedByOpenai || inputObject(kind, input) !== undefined
-  return isTaken ? input : JSON.stringify(wrappedInput(kind, input))
 }

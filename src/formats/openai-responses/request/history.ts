@@ -1,12 +1,14 @@
 import type { Target } from '@/formats/codec.ts'
 import type { Losses } from '@/formats/losses.ts'
 import { cacheBreakpoint } from '@/formats/openai/shared-fields.ts'
+import { isServedByOpenai } from '@/formats/openai/vendor.ts'
 import { encodeCall } from '@/formats/openai-responses/calls.ts'
 import { itemOf } from '@/formats/openai-responses/items.ts'
 import { FORMAT } from '@/formats/openai-responses/wire.ts'
 import { phaseOf } from '@/formats/signatures/phase.ts'
 import { signatureFor } from '@/formats/signatures/signature.ts'
 import { DistinctIds, fitCallId } from '@/formats/tools/call-ids.ts'
+import { argumentsText } from '@/formats/tools/call-input.ts'
 import { pairedTurns } from '@/formats/tools/paired-turns.ts'
 import { tellFailure, withMark } from '@/formats/tools/results.ts'
 import type {
@@ -33,20 +35,27 @@ export function encodeHistory(turns: readonly Turn[], options: HistoryOptions, l
   return new HistoryWriter(options, losses).write(pairedTurns(turns, fitCallId))
 }
 
+/** What the assistant says, as content of its message. */
+type SaidContent =
+  | { type: 'output_text'; text: string; annotations: JsonObject[] }
+  | { type: 'refusal'; refusal: string }
+
 /** A message of the assistant that more may be said in. */
 interface OpenMessage {
-  content: JsonObject[]
+  content: SaidContent[]
   phase: string | undefined
 }
 
 class HistoryWriter {
   readonly #options: HistoryOptions
+  readonly #isServedByOpenai: boolean
   readonly #losses: Losses
   readonly #items: JsonObject[] = []
   readonly #imageIds = new DistinctIds(id => id)
 
   constructor(options: HistoryOptions, losses: Losses) {
     this.#options = options
+    this.#isServedByOpenai = isServedByOpenai(options.target)
     this.#losses = losses
   }
 
@@ -100,7 +109,7 @@ class HistoryWriter {
       if (said !== undefined) {
         const phase = part.type === 'text' ? phaseOf(part.signature) : undefined
         if (message === undefined || message.phase !== phase) message = this.#openMessage(phase)
-        message.content.push(said)
+        this.#say(said, message)
         continue
       }
       if (part.type === 'text' || part.type === 'refusal') continue
@@ -120,9 +129,20 @@ class HistoryWriter {
     else if (part.type === 'tool-call') this.#call(part)
   }
 
+  /** vLLM reads of a message of the assistant's the first text alone, so that elsewhere than at OpenAI it has but one. */
+  #say(said: SaidContent, { content }: OpenMessage): void {
+    const last = content.at(-1)
+    if (this.#isServedByOpenai || said.type === 'refusal' || last?.type !== 'output_text') {
+      content.push(said)
+      return
+    }
+    last.text += said.text
+    if (said.annotations.length > 0) this.#losses.add('citations')
+  }
+
   /** An item for what the assistant says in one phase, in a row. */
   #openMessage(phase: string | undefined): OpenMessage {
-    const content: JsonObject[] = []
+    const content: SaidContent[] = []
     this.#items.push(present({ type: 'message', role: 'assistant', content, phase }))
     return { content, phase }
   }
@@ -144,8 +164,14 @@ class HistoryWriter {
     return true
   }
 
-  #assistantContent(part: Part): JsonObject | undefined {
-    if (part.type === 'refusal' && part.text !== '') return { type: 'refusal', refusal: part.text }
+  /** OpenAI alone tells a refusal from other words. */
+  #assistantContent(part: Part): SaidContent | undefined {
+    if (part.type === 'refusal' && part.text !== '') {
+      const { text } = part
+      return this.#isServedByOpenai
+        ? { type: 'refusal', refusal: text }
+        : { type: 'output_text', text, annotations: [] }
+    }
     if (part.type !== 'text' || part.text === '') return undefined
     if (part.cache !== undefined) this.#losses.add('cacheMark')
     const annotations = part.citations.flatMap(({ wire }): JsonObject[] =>
@@ -175,7 +201,7 @@ class HistoryWriter {
     if (part.cache !== undefined) this.#losses.add('cacheMark')
     // Calls of a type of their own were lowered with their tools; one left over can still be told as a function.
     const kind = part.kind === 'custom' ? 'custom' : 'function'
-    const input = kind === 'function' && part.input === '' ? '{}' : part.input
+    const input = kind === 'custom' ? part.input : argumentsText(kind, part.input, this.#isServedByOpenai)
     const { status: _status, ...item } = encodeCall({ ...part, kind, input }, undefined, 'completed')
     this.#items.push(item)
   }

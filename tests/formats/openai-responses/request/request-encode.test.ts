@@ -180,6 +180,50 @@ describe('reasoning history', () => {
   })
 })
 
+describe('an earlier answer, elsewhere than at OpenAI', () => {
+  const elsewhere = { ...TARGET, model: 'gpt-oss-20b', vendor: '10.0.0.5:8000' }
+  const inputAt = (target: typeof TARGET, ...turns: GenerationRequest['turns']) =>
+    asArray(encode({ turns }, target).body['input'])
+
+  test('is one text, words of refusal with it: vLLM reads the first alone, Ollama knows no refusal', () => {
+    const url = { url: 'https://a.example', title: undefined, citedText: undefined, start: 0, end: 1 }
+    const wire = { type: 'url_citation', url: url.url }
+    const cited = {
+      ...textPart('two'),
+      citations: [{ ...url, wire: { format: 'openai-responses', value: wire } } as const],
+    }
+    const turn = assistant('one', cited, { type: 'refusal', text: ' no' })
+    const told = { type: 'message', role: 'assistant' }
+    expect(inputAt(elsewhere, turn)).toEqual([
+      { ...told, content: [{ type: 'output_text', text: 'onetwo no', annotations: [] }] },
+    ])
+    expect(lossesOf({ turns: [turn] }, elsewhere)).toEqual(['citations'])
+    for (const target of [TARGET, { ...elsewhere, model: 'openai/gpt-5.1' }]) {
+      expect(inputAt(target, turn)).toEqual([
+        {
+          ...told,
+          content: [
+            { type: 'output_text', text: 'one', annotations: [] },
+            { type: 'output_text', text: 'two', annotations: [wire] },
+            { type: 'refusal', refusal: ' no' },
+          ],
+        },
+      ])
+    }
+  })
+
+  test.each([
+    ['{"city": "Par', '{"_raw":"{\\"city\\": \\"Par"}'],
+    ['[1]', '{"_raw":"[1]"}'],
+    [' ', '{}'],
+    ['{"n": 1.0}', '{"n": 1.0}'],
+  ])('a call with %j has an object, which chat templates take apart', (input, written) => {
+    const turns = [assistant(call('c', { input })), user(result('c', 'r'))]
+    expect(inputAt(elsewhere, ...turns)[0]).toMatchObject({ type: 'function_call', arguments: written })
+    expect(inputAt(TARGET, ...turns)[0]).toMatchObject({ arguments: input.trim() === '' ? '{}' : input })
+  })
+})
+
 describe('roles', () => {
   test('instructions are one text, later system text keeps its place', () => {
     const { body } = encode({
