@@ -17,6 +17,26 @@ export function isSharedHint(name: string): boolean {
   return HINTS.some(hint => hint === name)
 }
 
+/**
+ * What was written to a cache by a usage and its details of the prompt: all of it, and what of that is kept for long.
+ * LiteLLM, Alibaba and new-api have names of their own.
+ */
+export function cacheWrites(
+  usage: JsonObject,
+  details: JsonObject | undefined,
+): { all: number; long: number } {
+  const all =
+    details?.['cache_write_tokens'] ??
+    details?.['cache_creation_tokens'] ??
+    details?.['cached_creation_tokens'] ??
+    details?.['cache_creation_input_tokens']
+  const long =
+    asObject(details?.['cache_write_tokens_details'])?.['ttl_12h_tokens'] ??
+    asObject(details?.['cache_creation_token_details'])?.['ephemeral_1h_input_tokens'] ??
+    usage['claude_cache_creation_1_h_tokens']
+  return { all: wholeCount(all), long: wholeCount(long) }
+}
+
 /** What a request in one of OpenAI's formats hints that the other one takes as well, as extensions of that other format. */
 export function sharedHints(
   body: JsonObject,

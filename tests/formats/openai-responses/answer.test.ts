@@ -47,6 +47,20 @@ describe('edge 81: usage', () => {
     })
   })
 
+  test('what was written to a cache, in the words of gateways', () => {
+    const tokens = { input_tokens: 10, output_tokens: 1 }
+    const written = { inputUncached: 3, cacheRead: 2, cacheWrite5m: 1, cacheWrite1h: 4 }
+    const cache_creation_token_details = { ephemeral_5m_input_tokens: 1, ephemeral_1h_input_tokens: 4 }
+    for (const usage of [
+      { input_tokens_details: { cached_tokens: 2, cache_creation_tokens: 5, cache_creation_token_details } },
+      {
+        input_tokens_details: { cached_tokens: 2, cached_creation_tokens: 5 },
+        claude_cache_creation_1_h_tokens: 4,
+      },
+    ])
+      expect(usageOf({ ...tokens, ...usage })).toMatchObject(written)
+  })
+
   test('zeros, absence and nonsense', () => {
     expect(usageOf({ input_tokens: 0, output_tokens: 0 })).toEqual(NO_USAGE)
     expect(usageOf({ input_tokens: 0, output_tokens: 0.5 })).toEqual(NO_USAGE)

@@ -1,4 +1,4 @@
-import { restOf } from '@/formats/openai/shared-fields.ts'
+import { cacheWrites, restOf } from '@/formats/openai/shared-fields.ts'
 import type { CompletionUsage } from '@/formats/openai-chat-completions/wire.ts'
 import {
   type CountNames,
@@ -36,7 +36,7 @@ export const COUNTS = {
 interface Counts {
   prompt: number
   cacheHits: number
-  cacheWrites: number
+  written: { all: number; long: number }
   audio: number
   completion: number
   thought: number
@@ -46,7 +46,7 @@ interface Counts {
 
 /**
  * DeepSeek splits the prompt into hits and misses; Moonshot and Mistral put the count of hits at the top, and Mistral has
- * another name for the details as well. What was written to a cache LiteLLM and Alibaba call by names of their own.
+ * another name for the details as well.
  */
 function readCounts(usage: JsonObject): Counts {
   const input = asObject(usage['prompt_tokens_details'] ?? usage['prompt_token_details'])
@@ -57,20 +57,16 @@ function readCounts(usage: JsonObject): Counts {
       usage['cached_tokens'] ??
       usage['num_cached_tokens'],
   )
-  const cacheWrites = wholeCount(
-    input?.['cache_write_tokens'] ??
-      input?.['cache_creation_tokens'] ??
-      input?.['cache_creation_input_tokens'],
-  )
+  const written = cacheWrites(usage, input)
   const prompt = wholeCount(
     usage['prompt_tokens'] ?? splitPrompt(usage, cacheHits) ?? restOf(usage, 'completion_tokens'),
   )
   const completion = wholeCount(usage['completion_tokens'] ?? restOf(usage, 'prompt_tokens'))
   const thought = wholeCount(output?.['reasoning_tokens'] ?? usage['reasoning_tokens'])
   const audio = wholeCount(input?.['audio_tokens'] ?? untoldSound(usage, prompt + completion + thought))
-  const told = { input: prompt, output: completion, cached: cacheHits + cacheWrites, audio, thought }
+  const told = { input: prompt, output: completion, cached: cacheHits + written.all, audio, thought }
   const untold = untoldTokens(usage['total_tokens'], told)
-  return { prompt, cacheHits, cacheWrites, audio, completion, thought, untold }
+  return { prompt, cacheHits, written, audio, completion, thought, untold }
 }
 
 /** Mistral may tell of a prompt's sound by its seconds and by the total alone. */
@@ -79,16 +75,17 @@ function untoldSound(usage: JsonObject, others: number): number {
   return seconds > 0 ? wholeCount(usage['total_tokens']) - others : 0
 }
 
-function decodeInput({ prompt, cacheHits, cacheWrites, audio, untold }: Counts) {
+function decodeInput({ prompt, cacheHits, written, audio, untold }: Counts) {
   const total = prompt + untold.input
   const cacheRead = Math.min(cacheHits, total)
-  const cacheWrite5m = Math.min(cacheWrites, total - cacheRead)
-  const audioInput = Math.min(audio, total - cacheRead - cacheWrite5m)
+  const cacheWrite = Math.min(written.all, total - cacheRead)
+  const cacheWrite1h = Math.min(written.long, cacheWrite)
+  const audioInput = Math.min(audio, total - cacheRead - cacheWrite)
   return {
-    inputUncached: total - cacheRead - cacheWrite5m - audioInput,
+    inputUncached: total - cacheRead - cacheWrite - audioInput,
     cacheRead,
-    cacheWrite5m,
-    cacheWrite1h: 0,
+    cacheWrite5m: cacheWrite - cacheWrite1h,
+    cacheWrite1h,
     audioInput,
   }
 }

@@ -1,4 +1,4 @@
-import { restOf, servedTier } from '@/formats/openai/shared-fields.ts'
+import { cacheWrites, restOf, servedTier } from '@/formats/openai/shared-fields.ts'
 import {
   type CountNames,
   inputTokens,
@@ -26,15 +26,19 @@ function decodeUsage(wire: JsonObject): Omit<Usage, 'serverTools'> {
   }
   const details = asObject(wire['input_tokens_details'])
   const cached = wholeCount(details?.['cached_tokens'])
-  const written = wholeCount(details?.['cache_write_tokens'])
+  const written = cacheWrites(wire, details)
   const thought = wholeCount(asObject(wire['output_tokens_details'])?.['reasoning_tokens'])
-  const untold = untoldTokens(wire['total_tokens'], { ...told, cached: cached + written, audio: 0, thought })
+  const untold = untoldTokens(wire['total_tokens'], {
+    ...told,
+    cached: cached + written.all,
+    audio: 0,
+    thought,
+  })
   const input = told.input + untold.input
   const output = told.output + untold.output
   const cacheRead = Math.min(cached, input)
-  const cacheWrite = Math.min(written, input - cacheRead)
-  const ttl = asObject(details?.['cache_write_tokens_details'])
-  const cacheWrite1h = Math.min(wholeCount(ttl?.['ttl_12h_tokens']), cacheWrite)
+  const cacheWrite = Math.min(written.all, input - cacheRead)
+  const cacheWrite1h = Math.min(written.long, cacheWrite)
   const reasoning = Math.min(Math.max(thought, untold.output), output)
   return {
     inputUncached: input - cacheRead - cacheWrite,

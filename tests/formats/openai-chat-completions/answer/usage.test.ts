@@ -175,6 +175,30 @@ describe('edge 81: usage of every vendor', () => {
       { inputUncached: 3, cacheRead: 3, cacheWrite5m: 4, outputText: 1 },
     ],
     [
+      'LiteLLM, of caches for both times',
+      {
+        prompt_tokens: 10,
+        completion_tokens: 1,
+        prompt_tokens_details: {
+          cached_tokens: 3,
+          cache_creation_tokens: 5,
+          cache_creation_token_details: { ephemeral_5m_input_tokens: 3, ephemeral_1h_input_tokens: 2 },
+        },
+      },
+      { inputUncached: 2, cacheRead: 3, cacheWrite5m: 3, cacheWrite1h: 2, outputText: 1 },
+    ],
+    [
+      'new-api, of the same',
+      {
+        prompt_tokens: 10,
+        completion_tokens: 1,
+        prompt_tokens_details: { cached_tokens: 3, cached_creation_tokens: 5, text_tokens: 0 },
+        claude_cache_creation_5_m_tokens: 3,
+        claude_cache_creation_1_h_tokens: 2,
+      },
+      { inputUncached: 2, cacheRead: 3, cacheWrite5m: 3, cacheWrite1h: 2, outputText: 1 },
+    ],
+    [
       'more cached than there is',
       { prompt_tokens: 10, completion_tokens: 1, prompt_tokens_details: { cached_tokens: 12 } },
       { inputUncached: 0, cacheRead: 10, outputText: 1 },
