@@ -61,12 +61,16 @@ export class OpenLeases {
 
   /**
    * Frees the slots of something that is over, and corrects its buckets in the same call. What did not arrive is told
-   * again with the next renewal, and counts once. Never throws.
+   * again with each renewal while Redis may still hold it, and counts once. Never throws.
    */
   async releaseInRedis(plan: Plan, correction: Correction = NONE): Promise<void> {
     const shared = this.#shared
     if (shared === undefined) return
     this.#owed.set(plan.id, { item: { plan, correction, untilMs: this.#clock.elapsed() + LEASE_TTL_MS } })
+    await this.#tell(shared, plan, correction)
+  }
+
+  async #tell(shared: GuardedBuckets, plan: Plan, correction: Correction): Promise<void> {
     if (shared.isAway) return
     const calls = plan.slots.map(slot => {
       const deltas = correction(slot)
@@ -101,7 +105,7 @@ export class OpenLeases {
     for (const { plan, untilMs } of owed) if (untilMs <= now) this.#forgive(plan.id)
     if (shared.isAway) return
     await inGroups(owed, ({ plan, correction, untilMs }) =>
-      untilMs <= now ? undefined : this.releaseInRedis(plan, correction),
+      untilMs <= now ? undefined : this.#tell(shared, plan, correction),
     )
   }
 

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 import { type ManualClock, manualClock } from '#tests/support/manual-clock.ts'
 import type { OnRedisDown } from '@/config/schema.ts'
+import { LEASE_TTL_US } from '@/limits/buckets/bucket.ts'
 import { type LimiterOptions, openLimiter } from '@/limits/limiter.ts'
 import { type RedisConnection, RedisTimeout } from '@/redis/redis.ts'
 import { ask, granted, refused } from './limited.ts'
@@ -431,6 +432,24 @@ test('what a request did not use is given back with the next renewal where the c
     // The same marker: Redis does it once, also if only its answer was lost.
     expect(finished).toEqual(Array.from({ length: expected }, () => end))
   }
+})
+
+test('slots that Redis never frees are left to it once their lease has ended there', async () => {
+  const { limiter, redis, clock, settle } = await rig()
+  const { lease } = granted(await limiter.take(ask()))
+  const answer = redis.answer.bind(redis)
+  redis.answer = step => (step.operation === 'release' ? ['WRONGTYPE'] : answer(step))
+  await limiter.end(lease, 1)
+  const tenSeconds = async () => {
+    clock.advance(10_000)
+    await settle()
+  }
+  for (let told = 1; told < LEASE_TTL_US / 10_000_000; told++) await tenSeconds()
+  const untilThen = redis.count('release')
+  expect(untilThen).toBeGreaterThan(1)
+  await tenSeconds()
+  await tenSeconds()
+  expect(redis.count('release')).toBe(untilThen)
 })
 
 describe('what was let in without Redis', () => {
