@@ -62,9 +62,9 @@ export class CandidateDecoder {
     return this.#calls.any
   }
 
-  /** True when nothing said why it ended and the input of a call is not whole. */
-  get isCutInCall(): boolean {
-    return !this.isFinished && this.#calls.isCut
+  /** True when nothing said why it ended and the input of a call is not whole, or thought was its last word. */
+  get isCut(): boolean {
+    return !this.isFinished && (this.#calls.isCut || this.#open === 'reasoning')
   }
 
   /** See CallsReader. */

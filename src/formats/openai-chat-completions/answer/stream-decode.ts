@@ -124,10 +124,10 @@ class ChunkDecoder implements StreamDecoder, PlainReader {
 
   /**
    * `[DONE]` is an end, with a finish reason before it or without, as long as there was an answer: without one in the
-   * middle of a call it is what gateways in between write behind an answer that was cut.
+   * middle of a call, or behind thought, it is what gateways in between write behind an answer that was cut.
    */
   #done(emit: Emit): void {
-    const isCut = !this.#isPassed && this.#answer.isCutInCall
+    const isCut = !this.#isPassed && this.#answer.isCut
     if (!this.#answer.hasBegun || isCut) return this.#fail(cutAnswer(), emit)
     this.#isOver = true
     this.#answer.end(emit)
@@ -196,9 +196,9 @@ export class AnswerDecoder {
     return this.#hasLastUsage ? 'all' : 'reason'
   }
 
-  /** Whether one of its choices was cut in the middle of a call. */
-  get isCutInCall(): boolean {
-    for (const candidate of this.#candidates.values()) if (candidate.isCutInCall) return true
+  /** Whether one of its choices was cut in the middle of a call or of thought. */
+  get isCut(): boolean {
+    for (const candidate of this.#candidates.values()) if (candidate.isCut) return true
     return false
   }
 

@@ -457,8 +457,19 @@ describe('edge cases of this format', () => {
       'by [DONE] in the middle of arguments',
       [call({ index: 0, id: 'a', function: { name: 'f', arguments: '{"x' } }), DONE],
     ],
+    ['by [DONE] in the middle of thought', [chunk({ reasoning_content: 'hm' }), DONE]],
+    ['by [DONE] in the middle of later thought', [text('a'), chunk({ reasoning_content: 'hm' }), DONE]],
   ])('edge 34: cut %s is an error', (_name, chunks) => {
     expect(lastError(chunks)?.message).toBe(cutAnswer().message)
+  })
+
+  test('edge 34: [DONE] after thought that its vendor ended, or that led to text, is an end', () => {
+    const thought = chunk({ reasoning_content: 'hm' })
+    for (const chunks of [
+      [thought, finish('stop'), DONE],
+      [thought, text('a'), DONE],
+    ])
+      expect(candidateOf(chunks).finish.reason).toBe('end')
   })
 
   test('edge 34: cut after the finish, before usage, is a whole answer', () => {
