@@ -24,6 +24,8 @@ export interface ModelTraits {
   systemTurns: boolean
   /** Whether the conversation may end in an assistant turn that the answer continues. */
   prefill: boolean
+  /** Whether it reads documents. vLLM and SGLang refuse them, Ollama and llama.cpp pass over them. */
+  documents: boolean
   /** Whether Anthropic's server runs tools for it. */
   hostedTools: boolean
   /** Whether it thinks unless it is told not to, and then refuses a forced call, and a conversation with a call whose thought is missing. */
@@ -41,6 +43,7 @@ const FIRST: ModelTraits = {
   outputFormat: false,
   systemTurns: false,
   prefill: true,
+  documents: true,
   hostedTools: true,
   needsThoughts: false,
 }
@@ -74,6 +77,7 @@ const SONNET_5_5: ModelTraits = { ...CLAUDE_5, thinkingOff: 'between_tools', for
 const FOREIGN: ModelTraits = {
   ...CLAUDE_3_7,
   maxOutputTokens: undefined,
+  documents: false,
   hostedTools: false,
 }
 /** DeepSeek's own: https://api-docs.deepseek.com/guides/thinking_mode, https://github.com/deepseek-ai/DeepSeek-V3/issues/1376 */

@@ -1,4 +1,6 @@
+import { modelTraits } from '@/formats/anthropic-messages/models.ts'
 import { FORMAT } from '@/formats/anthropic-messages/wire.ts'
+import type { Target } from '@/formats/codec.ts'
 import { unsayable, unsayableMedia } from '@/formats/invalid.ts'
 import type { Losses } from '@/formats/losses.ts'
 import { mediaTypeOf, mediaTypeOfData } from '@/formats/media/media-type.ts'
@@ -12,13 +14,13 @@ const IMAGE_TYPES: ReadonlySet<string> = new Set(['image/jpeg', 'image/png', 'im
  * An image or a document as its block.
  * @throws GatewayError `unsupported_parameter` for kinds and types that the API does not read.
  */
-export function encodeMedia(part: MediaPart, losses: Losses): JsonObject {
+export function encodeMedia(part: MediaPart, target: Target, losses: Losses): JsonObject {
   if (part.detail !== undefined && part.detail !== 'auto') losses.add('imageDetail')
   switch (part.kind) {
     case 'image':
       return marked({ type: 'image', source: imageSource(part) }, part.cache)
     case 'document':
-      return marked(encodeDocument(part), part.cache)
+      return marked(encodeDocument(part, target, losses), part.cache)
     case 'audio':
     case 'video':
       throw unsayableMedia(part, `holds ${part.kind}, which this model does not take`)
@@ -57,14 +59,18 @@ function imageType(declared: string | undefined, base64: string): string | undef
   return shown?.startsWith('image/') ? shown : mediaTypeOf(declared, base64)
 }
 
-function encodeDocument(part: MediaPart): JsonObject {
-  return present({
-    type: 'document',
-    source: documentSource(part),
-    title: part.title || part.filename || undefined,
-    context: part.context || undefined,
-    citations: part.citable ? { enabled: true } : undefined,
-  })
+/** One that is text is text where documents are not read. */
+function encodeDocument(part: MediaPart, target: Target, losses: Losses): JsonObject {
+  const source = documentSource(part)
+  const title = part.title || part.filename || undefined
+  const context = part.context || undefined
+  if (source['type'] === 'text' && !modelTraits(target).documents) {
+    if (part.citable) losses.add('citations')
+    const said = [title, context, source['data']].filter(text => text !== undefined)
+    return { type: 'text', text: said.join('\n\n') }
+  }
+  const citations = part.citable ? { enabled: true } : undefined
+  return present({ type: 'document', source, title, context, citations })
 }
 
 function documentSource(part: MediaPart): JsonObject {

@@ -42,7 +42,7 @@ export function encodePart(part: Part, context: PartContext): JsonObject[] {
     case 'tool-call':
       return [encodeToolUse(part)]
     case 'tool-result':
-      return [encodeToolResult(part, context.losses)]
+      return [encodeToolResult(part, context)]
     case 'opaque':
       if (part.format === FORMAT && isJsonObject(part.value)) return [part.value]
       context.losses.add('extension', part.name)
@@ -63,7 +63,7 @@ function encodeText(part: TextPart, losses: Losses): JsonObject[] {
 
 /** Assistant turns hold no media: there the model reads that it made something, but not what. */
 function encodeTurnMedia(part: MediaPart, context: PartContext): JsonObject {
-  if (context.role !== 'assistant') return encodeMedia(part, context.losses)
+  if (context.role !== 'assistant') return encodeMedia(part, context.target, context.losses)
   context.losses.add('media')
   return { type: 'text', text: `[${part.kind}]` }
 }
@@ -85,12 +85,14 @@ function encodeToolUse(part: ToolCallPart): JsonObject {
   return marked(block, part.cache)
 }
 
-function encodeToolResult(part: ToolResultPart, losses: Losses): JsonObject {
+function encodeToolResult(part: ToolResultPart, context: PartContext): JsonObject {
   const { content, isError } = failureAsTaken(part)
   const [only] = content
   const plain = content.length === 1 && only?.type === 'text' && only.cache === undefined
   const blocks = content.flatMap(inner =>
-    inner.type === 'text' ? encodeText({ ...inner, citations: [] }, losses) : [resultMedia(inner, losses)],
+    inner.type === 'text'
+      ? encodeText({ ...inner, citations: [] }, context.losses)
+      : [resultMedia(inner, context)],
   )
   const block = {
     type: 'tool_result',
@@ -109,9 +111,9 @@ function failureAsTaken({ content, isError }: ToolResultPart): Pick<ToolResultPa
   return { content: [...tellFailure(spoken)], isError: !isMixed }
 }
 
-function resultMedia(part: MediaPart, losses: Losses): JsonObject {
+function resultMedia(part: MediaPart, { target, losses }: PartContext): JsonObject {
   if (part.kind === 'audio' || part.kind === 'video') {
     throw unsayableMedia(part, `holds ${part.kind} in a tool result, which this model does not take`)
   }
-  return encodeMedia(part, losses)
+  return encodeMedia(part, target, losses)
 }

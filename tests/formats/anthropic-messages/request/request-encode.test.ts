@@ -273,6 +273,25 @@ describe('media', () => {
     })
   })
 
+  test('a document that is text is text to models of others, whose servers refuse documents or pass over them', () => {
+    const [file, cache] = [{ filename: 'a.txt', mediaType: 'text/plain' }, { ttl: undefined }]
+    const note = media('document', { type: 'base64', data: 'aMOp' }, { ...file, cache, context: 'From May' })
+    const bare = media('document', { type: 'text', text: 'b' }, { citable: true })
+    const pdf = media('document', { type: 'base64', data: 'JVBERi0=' })
+    const turns = [user(note, bare, pdf), assistant(call('c')), user(result('c', [bare]))]
+    const { body, losses } = encode({ turns }, target('qwen3'))
+    const [asked, , answered] = asObjects(body['messages'])
+    expect(asArray(asked?.['content'])).toEqual([
+      { type: 'text', text: 'a.txt\n\nFrom May\n\nhé', cache_control: { type: 'ephemeral' } },
+      { type: 'text', text: 'b' },
+      { type: 'document', source: { type: 'base64', media_type: 'application/pdf', data: 'JVBERi0=' } },
+    ])
+    expect(asArray(answered?.['content'])).toMatchObject([
+      { type: 'tool_result', content: [{ type: 'text', text: 'b' }] },
+    ])
+    expect(losses.map(({ field }) => field)).toEqual(['citations'])
+  })
+
   test.each([
     [media('audio', { type: 'base64', data: 'AAAA' })],
     [media('video', { type: 'url', url: 'https://x.org' })],
