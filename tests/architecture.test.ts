@@ -68,6 +68,7 @@ const FORMAT_ROWS: readonly (readonly string[])[] = [
     'answer-numbers.ts',
     'block-queue.ts',
     'cumulative-usage.ts',
+    'deepseek.ts',
     'effort.ts',
     'extensions.ts',
     'field-names.ts',

@@ -1,4 +1,5 @@
 import type { Target } from '@/formats/codec.ts'
+import { DEEPSEEK } from '@/formats/deepseek.ts'
 import { remembered } from '@/formats/remembered.ts'
 import type { Effort } from '@/generation/request.ts'
 
@@ -81,7 +82,7 @@ const FOREIGN: ModelTraits = {
   hostedTools: false,
 }
 /** DeepSeek's own: https://api-docs.deepseek.com/guides/thinking_mode, https://github.com/deepseek-ai/DeepSeek-V3/issues/1376 */
-const DEEPSEEK: ModelTraits = { ...FOREIGN, needsThoughts: true }
+const DEEPSEEKS: ModelTraits = { ...FOREIGN, needsThoughts: true }
 
 /**
  * Newest first; the first row whose family and version fit counts. Versions are major * 100 + minor.
@@ -109,12 +110,12 @@ const FAMILY_FIRST = /claude-([a-z]+)-(\d{1,2})(?:[-.](\d{1,2}))?(?!\d)/
 /** `claude-3-5-sonnet-20241022`, `claude-2.1`. */
 const VERSION_FIRST = /claude-(\d{1,2})(?:[-.](\d{1,2}))?(?!\d)(?:-([a-z]+))?/
 
-/** DeepSeek serves models of its own by Anthropic's names as well: https://api-docs.deepseek.com/guides/anthropic_api */
-const DEEPSEEK_HOST = /^deepseek$|(?:^|\.)deepseek\.com$/
-
-/** What is known of an upstream's model, by its name. An unknown Claude is taken for a new one. */
+/**
+ * What is known of an upstream's model, by its name. An unknown Claude is taken for a new one. DeepSeek serves models of its
+ * own by Anthropic's names as well: https://api-docs.deepseek.com/guides/anthropic_api
+ */
 export function modelTraits({ model, vendor }: Pick<Target, 'model' | 'vendor'>): ModelTraits {
-  return DEEPSEEK_HOST.test(vendor) ? DEEPSEEK : traitsByName(model)
+  return DEEPSEEK.test(vendor) ? DEEPSEEKS : traitsByName(model)
 }
 
 const traitsByName = remembered(traitsOf)

@@ -1,5 +1,4 @@
 /** Hosts of vendors, or their short names, for those of whom both vendors.ts and vendor-models.ts tell. */
-export const DEEPSEEK = /^deepseek$|(?:^|\.)deepseek\.com$/
 export const GROQ = /(?:^|\.)groq\.com$/
 export const MISTRAL = /(?:^|\.)mistral\.ai$/
 export const MOONSHOT = /^moonshot$|(?:^|\.)(?:moonshot\.(?:ai|cn)|kimi\.com)$/

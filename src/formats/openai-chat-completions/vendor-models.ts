@@ -1,10 +1,11 @@
+import { DEEPSEEK } from '@/formats/deepseek.ts'
 import { bareModelName } from '@/formats/openai/models.ts'
 import { vendorHost } from '@/formats/openai/vendor.ts'
 import { remembered } from '@/formats/remembered.ts'
 import type { RequestField } from '@/generation/loss.ts'
 import type { Effort } from '@/generation/request.ts'
 import type { JsonObject } from '@/json/json.ts'
-import { DEEPSEEK, GROQ, MISTRAL, MOONSHOT, ZAI } from './vendor-hosts.ts'
+import { GROQ, MISTRAL, MOONSHOT, ZAI } from './vendor-hosts.ts'
 
 /** What one of a vendor's models takes, told by both their names, where that is not what the format says. */
 export interface VendorModel {

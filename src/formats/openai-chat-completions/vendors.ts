@@ -1,10 +1,11 @@
+import { DEEPSEEK } from '@/formats/deepseek.ts'
 import { isOpenai, vendorHost } from '@/formats/openai/vendor.ts'
 import { remembered } from '@/formats/remembered.ts'
 import { fitCallId } from '@/formats/tools/call-ids.ts'
 import type { RequestField } from '@/generation/loss.ts'
 import type { ReasoningField } from '@/generation/reasoning-field.ts'
 import type { Effort } from '@/generation/request.ts'
-import { DEEPSEEK, GROQ, MISTRAL, MOONSHOT, ZAI } from './vendor-hosts.ts'
+import { GROQ, MISTRAL, MOONSHOT, ZAI } from './vendor-hosts.ts'
 
 /** What a vendor of this format, told by `Target.vendor`, does in its own way. */
 export interface VendorTraits {

@@ -9,11 +9,19 @@ export interface OpenaiModel {
   efforts: readonly Effort[] | undefined
   /** Whether it takes `prompt_cache_breakpoint` (gpt-5.6 and later). */
   cacheBreakpoints: boolean
+  /** Whether its thoughts come sealed, if at all, and none are taken back in words. */
+  sealsThoughts: boolean
 }
 
-const UNKNOWN: OpenaiModel = { reasons: undefined, efforts: undefined, cacheBreakpoints: false }
-const CHATS: OpenaiModel = { ...UNKNOWN, reasons: false }
-const REASONS: OpenaiModel = { ...UNKNOWN, reasons: true }
+const UNKNOWN: OpenaiModel = {
+  reasons: undefined,
+  efforts: undefined,
+  cacheBreakpoints: false,
+  sealsThoughts: false,
+}
+const CHATS: OpenaiModel = { ...UNKNOWN, reasons: false, sealsThoughts: true }
+const REASONS: OpenaiModel = { ...CHATS, reasons: true }
+const GROK: OpenaiModel = { ...UNKNOWN, sealsThoughts: true }
 
 const THREE: readonly Effort[] = ['low', 'medium', 'high']
 
@@ -42,9 +50,10 @@ const FAMILIES: readonly (readonly [RegExp, OpenaiModel])[] = [
   ],
   [/^gpt-([6-9]|\d\d)/, { ...REASONS, efforts: [...THREE, 'xhigh', 'max'], cacheBreakpoints: true }],
   // xAI's, which are asked in both formats: https://docs.x.ai/developers/model-capabilities/text/reasoning
-  [/^grok-4\.3/, { ...UNKNOWN, efforts: ['none', ...THREE] }],
-  [/^grok-4\.5/, { ...UNKNOWN, efforts: THREE }],
-  [/^grok-(4\.[6-9]|[5-9])/, { ...UNKNOWN, efforts: [...THREE, 'xhigh'] }],
+  [/^grok-4\.3/, { ...GROK, efforts: ['none', ...THREE] }],
+  [/^grok-4\.5/, { ...GROK, efforts: THREE }],
+  [/^grok-(4\.[6-9]|[5-9])/, { ...GROK, efforts: [...THREE, 'xhigh'] }],
+  [/^grok/, GROK],
   // Meta's: https://github.com/decolua/9router/pull/3124
   [/^muse-spark/, { ...UNKNOWN, efforts: ['minimal', ...THREE, 'xhigh'] }],
 ]

@@ -28,6 +28,11 @@ interface HistoryOptions {
   target: Target
   /** Whether the model takes cache marks on parts. */
   cacheBreakpoints: boolean
+  /**
+   * Whether it takes thoughts back in words, as servers of open weights do, which make messages of Chat Completions of the
+   * items: what is said in one goes before its calls.
+   */
+  takesWords: boolean
 }
 
 /** The conversation as input items. */
@@ -51,7 +56,7 @@ class HistoryWriter {
   readonly #isServedByOpenai: boolean
   readonly #losses: Losses
   readonly #items: JsonObject[] = []
-  readonly #imageIds = new DistinctIds(id => id)
+  readonly #ids = new DistinctIds(id => id)
 
   constructor(options: HistoryOptions, losses: Losses) {
     this.#options = options
@@ -100,9 +105,11 @@ class HistoryWriter {
     }
   }
 
-  #assistant(parts: readonly Part[]): void {
+  #assistant(turn: readonly Part[]): void {
     let message: OpenMessage | undefined
+    const parts = this.#options.takesWords ? callsLast(turn) : turn
     const lastSaid = parts.findLastIndex(isSaid)
+    const isCalling = parts.some(part => part.type === 'tool-call')
     for (const [place, part] of parts.entries()) {
       if (this.#seal(part)) message = undefined
       const said = this.#assistantContent(part)
@@ -114,17 +121,14 @@ class HistoryWriter {
       }
       if (part.type === 'text' || part.type === 'refusal') continue
       message = undefined
-      this.#item(part, place < lastSaid)
+      if (part.type === 'reasoning') this.#reasoning(part, place < lastSaid, isCalling)
+      else this.#item(part)
     }
   }
 
-  /**
-   * What of an assistant's turn is an item of its own.
-   * @param leads whether anything is said behind it in the turn
-   */
-  #item(part: Part, leads: boolean): void {
-    if (part.type === 'reasoning') this.#reasoning(part, leads)
-    else if (part.type === 'opaque') this.#opaque(part)
+  /** What of an assistant's turn is an item of its own, beside thoughts. */
+  #item(part: Part): void {
+    if (part.type === 'opaque') this.#opaque(part)
     else if (part.type === 'media') this.#image(part)
     else if (part.type === 'tool-call') this.#call(part)
   }
@@ -181,9 +185,14 @@ class HistoryWriter {
     return { type: 'output_text', text: part.text, annotations }
   }
 
-  /** Only its maker can read it, and only in front of what it led to. */
-  #reasoning(part: ReasoningPart, leads: boolean): void {
+  /**
+   * Only its maker can read a sealed one, and only in front of what it led to. One in words goes back within a tool loop, and
+   * there always, so that the prompt's bytes stay the same from turn to turn.
+   * @param leads whether anything is said behind it in the turn
+   */
+  #reasoning(part: ReasoningPart, leads: boolean, isCalling: boolean): void {
     const encrypted = signatureFor(part.signature, FORMAT, this.#options.target.vendor)
+    if (encrypted === undefined && isCalling && this.#options.takesWords) return this.#words(part)
     if (encrypted === undefined || !leads) return this.#losses.add('reasoningHistory')
     const texts = part.texts.map(text => ({ type: part.raw ? 'reasoning_text' : 'summary_text', text }))
     this.#items.push(
@@ -195,6 +204,15 @@ class HistoryWriter {
         encrypted_content: encrypted,
       }),
     )
+  }
+
+  /** Some servers want an id, and read one text alone. */
+  #words({ texts, redacted }: ReasoningPart): void {
+    const text = texts.filter(one => one !== '').join('\n\n')
+    if (redacted) return this.#losses.add('reasoningHistory')
+    if (text === '') return
+    const id = this.#ids.take(`rs_${hashOf(text)}`)
+    this.#items.push({ type: 'reasoning', id, summary: [], content: [{ type: 'reasoning_text', text }] })
   }
 
   #call(part: ToolCallPart): void {
@@ -231,8 +249,7 @@ class HistoryWriter {
     if (part.kind !== 'image' || part.source.type !== 'base64') return this.#losses.add('media')
     if (part.cache !== undefined) this.#losses.add('cacheMark')
     const { data } = part.source
-    const hash = new Bun.CryptoHasher('sha256').update(data).digest('hex').slice(0, 32)
-    const id = this.#imageIds.take(`ig_${hash}`)
+    const id = this.#ids.take(`ig_${hashOf(data)}`)
     this.#items.push({ type: 'image_generation_call', id, status: 'completed', result: data })
   }
 
@@ -250,6 +267,18 @@ class HistoryWriter {
     this.#losses.add('cacheMark')
     return {}
   }
+}
+
+function hashOf(text: string): string {
+  return new Bun.CryptoHasher('sha256').update(text).digest('hex').slice(0, 32)
+}
+
+/** A turn with what it says before what it calls. */
+function callsLast(parts: readonly Part[]): Part[] {
+  const { calls = [], said = [] } = Object.groupBy(parts, ({ type }) =>
+    type === 'tool-call' ? 'calls' : 'said',
+  )
+  return [...said, ...calls]
 }
 
 /** Whether a part of the assistant's, beside its thoughts, is one that this format has an item for. */

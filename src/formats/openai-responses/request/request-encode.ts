@@ -7,12 +7,14 @@ import { Losses, loseUnsupported, type RareField } from '@/formats/losses.ts'
 import { type OpenaiModel, openaiModel } from '@/formats/openai/models.ts'
 import { fitOutput } from '@/formats/openai/schemas.ts'
 import { MAX_KEY, OPENAI_TIERS, userFields } from '@/formats/openai/shared-fields.ts'
+import { isOpenai } from '@/formats/openai/vendor.ts'
 import { ENCRYPTED, FORMAT, LOGPROBS } from '@/formats/openai-responses/wire.ts'
 import { schemaName } from '@/formats/schemas/output-format.ts'
 import type { RequestField } from '@/generation/loss.ts'
 import { type GenerationRequest, limitsEffort, type OutputFormat, type Turn } from '@/generation/request.ts'
 import { asObject, asStrings, type JsonObject, keysOf, present } from '@/json/json.ts'
 import { encodeHistory } from './history.ts'
+import { withoutRefusedThought } from './refused-thought.ts'
 import { encodeToolChoice } from './tool-choice.ts'
 import { encodeTools } from './tools.ts'
 
@@ -23,7 +25,7 @@ const MIN_OUTPUT_TOKENS = 16
 export function encodeRequest(asked: GenerationRequest, target: Target): EncodedRequest {
   refuseImpossible(asked)
   const losses = new Losses()
-  const request = fitOutput(asked, target, losses)
+  const request = withoutRefusedThought(fitOutput(asked, target, losses), target, losses)
   const model = openaiModel(target.model)
   loseUnsupported(request, UNSUPPORTED, losses)
 
@@ -91,10 +93,12 @@ const NOTHING_SAID = [{ type: 'message', role: 'user', content: [{ type: 'input_
 function encodePrompt(
   { instructions, turns, output }: GenerationRequest,
   target: Target,
-  { cacheBreakpoints }: OpenaiModel,
+  { cacheBreakpoints, sealsThoughts }: OpenaiModel,
   losses: Losses,
 ): JsonObject {
-  const encode = (all: readonly Turn[]) => encodeHistory(all, { target, cacheBreakpoints }, losses)
+  const takesWords = !sealsThoughts && !isOpenai(target.vendor)
+  const options = { target, cacheBreakpoints, takesWords }
+  const encode = (all: readonly Turn[]) => encodeHistory(all, options, losses)
   const input = cacheBreakpoints || output?.type === 'json' ? [] : encode(turns)
   if (input.length > 0) {
     if (instructions.some(part => part.cache !== undefined)) losses.add('cacheMark')

@@ -178,6 +178,108 @@ describe('reasoning history', () => {
     expect(JSON.stringify(encode({ turns: [turn] }).body)).not.toContain('"enc"')
     expect(lossesOf({ turns: [turn] })).toEqual(['reasoningHistory'])
   })
+
+  const at = (model: string, vendor: string) => ({ ...TARGET, model, vendor })
+  const OPEN = [
+    ['DeepSeek', at('deepseek-v4-flash', 'api.deepseek.com')],
+    ['an open model', at('openai/gpt-oss-120b', 'openrouter.ai')],
+    ['a server of somebody', at('qwen3', 'llm.example')],
+  ] as const
+
+  test.each(OPEN)('in words goes back to %s with the calls that it led to', (_, target) => {
+    const turns = [
+      assistant(reasoningPart({ texts: ['well', 'hm'] }), 'so', call('c')),
+      user(result('c', 'r')),
+      assistant(reasoningPart({ texts: ['well', 'hm'] }), call('d')),
+      user(result('d', 'r')),
+    ]
+    const { body, losses } = encode({ turns }, target)
+    const input = asArray(body['input']).map(asObject)
+    expect(input.map(item => item?.['type'])).toEqual([
+      'reasoning',
+      'message',
+      'function_call',
+      'function_call_output',
+      'reasoning',
+      'function_call',
+      'function_call_output',
+    ])
+    expect(input[0]).toEqual({
+      type: 'reasoning',
+      id: expect.stringMatching(/^rs_[0-9a-f]{32}$/),
+      summary: [],
+      content: [{ type: 'reasoning_text', text: 'well\n\nhm' }],
+    })
+    expect(input[4]?.['id']).not.toBe(input[0]?.['id'])
+    expect(losses).toEqual([])
+  })
+
+  test.each([
+    ['of a message without calls', OPEN[1][1], assistant(reasoningPart({ texts: ['hm'] }), 'x')],
+    ['to OpenAI', TARGET, assistant(reasoningPart({ texts: ['hm'] }), call('c'))],
+    [
+      "to OpenAI's elsewhere",
+      at('gpt-5.1', 'llm.example'),
+      assistant(reasoningPart({ texts: ['hm'] }), call('c')),
+    ],
+    ['to xAI', at('grok-4', 'api.x.ai'), assistant(reasoningPart({ texts: ['hm'] }), call('c'))],
+  ])('in words, %s, is dropped and said so', (_, target, turn) => {
+    const { body } = encode({ turns: [turn] }, target)
+    expect(JSON.stringify(body['input'])).not.toContain('hm')
+    expect(lossesOf({ turns: [turn] }, target)).toEqual(['reasoningHistory'])
+  })
+
+  // DeepSeek puts a call into the message before it, and refuses the one that something parts from its output.
+  test('what is said between calls stands before all of them, but at OpenAI', () => {
+    const turns = [
+      assistant(call('a'), 'then', reasoningPart({ texts: ['hm'] }), call('b')),
+      user(result('a', 'r'), result('b', 'r')),
+    ]
+    const types = (target: typeof TARGET) =>
+      asArray(encode({ turns }, target).body['input']).map(item => asObject(item)?.['type'])
+    for (const [, target] of OPEN) {
+      expect(types(target).slice(0, 4)).toEqual(['message', 'reasoning', 'function_call', 'function_call'])
+    }
+    expect(types(TARGET).slice(0, 3)).toEqual(['function_call', 'message', 'function_call'])
+  })
+})
+
+describe('DeepSeek, which thinks unasked, is kept from it', () => {
+  const target = { ...TARGET, model: 'deepseek-v4-pro', vendor: 'api.deepseek.com' }
+  const high = { effort: 'high', budgetTokens: undefined, summary: undefined } as const
+  const thought = reasoningPart({ texts: ['hm'] })
+  const loop = (...parts: Parameters<typeof assistant>) => [
+    user('q'),
+    assistant(...parts),
+    user(result('c', 'r')),
+  ]
+  const tools = [
+    {
+      type: 'function',
+      name: 'f',
+      namespace: undefined,
+      description: undefined,
+      parameters: undefined,
+      strict: undefined,
+      cache: undefined,
+    } as const,
+  ]
+
+  test.each([
+    ['for a call whose thought is missing', { turns: loop(call('c')) }],
+    ['for a call that is forced', { tools, toolChoice: { type: 'required' } as const }],
+  ])('%s', (_, change) => {
+    expect(encode(change, target).body['reasoning']).toEqual({ effort: 'none' })
+    expect(lossesOf(change, target)).toEqual([])
+    expect(encode({ ...change, reasoning: high }, target).body['reasoning']).toEqual({ effort: 'none' })
+    expect(lossesOf({ ...change, reasoning: high }, target)).toEqual(['reasoning'])
+    expect(encode(change, { ...target, vendor: 'llm.example' }).body['reasoning']).toBeUndefined()
+  })
+
+  test('else it is not', () => {
+    expect(encode({ turns: loop(thought, call('c')), tools }, target).body['reasoning']).toBeUndefined()
+    expect(encode({ reasoning: high }, target).body['reasoning']).toEqual({ effort: 'high' })
+  })
 })
 
 describe('an earlier answer, elsewhere than at OpenAI', () => {

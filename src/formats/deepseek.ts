@@ -1,0 +1,2 @@
+/** DeepSeek's hosts, and its short name; it speaks three of the formats, and minds its thoughts in each of them. */
+export const DEEPSEEK = /^deepseek$|(?:^|\.)deepseek\.com$/
