@@ -232,7 +232,12 @@ export class PassthroughPipeline implements Pipeline {
     if (this.#gaveMore) this.#sample.drop()
     else if (this.#textBytes !== undefined) this.#sample.take(bytes, start, end, this.#textBytes)
     if (this.#delta !== undefined && !this.#gaveMore && isTelling) listener?.open(event, this.#delta)
-    return this.meter.error === undefined
+    return !this.#fails
+  }
+
+  /** Whether the answer fails: what told so does not pass, the error is written in its place. */
+  get #fails(): boolean {
+    return this.meter.error !== undefined || this.#decoder.isFailing === true
   }
 
   /** Has an event decoded that may be the last of the answer, whose end may lack something. */
@@ -298,7 +303,7 @@ export class PassthroughPipeline implements Pipeline {
     // A name alone is none: the SDKs that are given one read its data, and throw what is no JSON.
     if (events.length === 0 || !events.every(isComplete)) return
     for (const event of events) this.#decode(event)
-    if (this.meter.error !== undefined || this.#missingEnd !== '') return
+    if (this.#fails || this.#missingEnd !== '') return
     if (events.some(event => this.#isNoChunk(event))) return
     // Without its empty line a client would not take it for an event, and for some it is the one that ends the answer.
     this.#pass(Buffer.concat([rest, missingLineEnds(rest)]))

@@ -23,6 +23,8 @@ export interface StreamDecoder extends StreamMachine<SseEvent, GenerationEvent> 
    * Undefined: the format has one last event, and an answer without it is cut.
    */
   missingEnd?(): string
+  /** True once the last event told that the answer failed, while one that says why may follow; left out: none does. */
+  readonly isFailing?: boolean
   /** How much of its end an answer without its last event has said; left out where that event says all of it. */
   readonly ending?: Ending | undefined
   /** The upstream's last word for the service tier that serves the answer; undefined: none so far. */

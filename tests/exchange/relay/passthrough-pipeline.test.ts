@@ -547,6 +547,45 @@ describe('an error of ours goes on with the numbers of a response that was cut',
   })
 })
 
+describe('a response that fails without a word of why, which the next event has, fails once', () => {
+  const event = (type: string, fields: string) => `event: ${type}\ndata: {"type":"${type}",${fields}}\n\n`
+  const begun = [
+    event('response.created', '"sequence_number":0,"response":{"id":"r"}'),
+    event('response.output_text.delta', '"sequence_number":1,"output_index":0,"delta":"Hello"'),
+  ]
+  const failed = event(
+    'response.failed',
+    '"sequence_number":2,"response":{"id":"r","status":"failed","error":null}',
+  )
+  const error = event(
+    'error',
+    '"sequence_number":3,"error":{"type":"invalid_request_error","message":"not allowed"}',
+  )
+
+  test.each([
+    ['with the reason', [failed, error], 'not allowed'],
+    ['with the reason in the same read', [failed + error], 'not allowed'],
+    ['with the reason in an event that is not closed', [failed, error.trimEnd()], 'not allowed'],
+    ['without one', [failed], 'The response was failed'],
+    ['without one, in an event that is not closed', [failed.trimEnd()], 'The response was failed'],
+  ])('%s', (_, last, message) => {
+    const pipeline = pipelineOf('openai-responses')
+    const written: string[] = []
+    const emit = (bytes: Uint8Array) => written.push(Buffer.from(bytes).toString())
+    for (const one of [...begun, ...last]) pipeline.push(Buffer.from(one), emit)
+    pipeline.end(emit)
+    const text = written.join('')
+    expect([...text.matchAll(/^event: (.+)$/gm)].map(([, name]) => name)).toEqual([
+      'response.created',
+      'response.output_text.delta',
+      'error',
+      'response.failed',
+    ])
+    expect(text.split(message)).toHaveLength(4)
+    expect(pipeline.meter.error?.message).toContain(message)
+  })
+})
+
 describe('a response whose upstream ends it in response.done ends in the event that clients wait for', () => {
   const event = (type: string, fields: string) => `event: ${type}\ndata: {"type":"${type}",${fields}}\n\n`
   const begun = [

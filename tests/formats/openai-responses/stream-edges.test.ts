@@ -335,6 +335,14 @@ describe('edge 41: errors', () => {
     ['a nested error', [created, { type: 'error', error: { type: 'requests', ...error } }]],
     ['an error object without a type', [created, { error }]],
     [
+      'response.failed that does not say why, then error',
+      [
+        created,
+        { type: 'response.failed', response: { status: 'failed', error: null } },
+        { type: 'error', code: null, message: null, param: null, error },
+      ],
+    ],
+    [
       'a completed response whose status is failed',
       [created, { type: 'response.completed', response: { status: 'failed', error } }],
     ],
@@ -344,6 +352,14 @@ describe('edge 41: errors', () => {
     const last = events.at(-1)
     expect(last?.type === 'error' && last.error.message).toContain('Slow down')
     expect(last?.type === 'error' && faultOf(last.error)).toMatchObject({ status: 429, retryAfterMs: 2000 })
+  })
+
+  test('response.failed alone, which does not say why, is an error', () => {
+    const failed = { type: 'response.failed', response: { status: 'failed', error: null } }
+    expect(decodeData([created, failed]).map(event => event.type)).toEqual(['start', 'error'])
+    expect(decodeData([created, failed]).at(-1)).toMatchObject({
+      error: { message: expect.stringContaining('The response was failed') },
+    })
   })
 
   test('a stream without a terminal event is an error', () => {

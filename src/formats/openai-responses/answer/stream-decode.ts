@@ -61,6 +61,10 @@ class ItemDecoder implements StreamDecoder, PlainReader {
     return this.#decoder.missingEnd
   }
 
+  get isFailing(): boolean {
+    return this.#decoder.isFailing
+  }
+
   servedTier(): string | undefined {
     return this.#decoder.servedTier
   }
@@ -108,6 +112,8 @@ export class EventDecoder implements StreamMachine<SseEvent, GenerationEvent> {
   #blocks = 0
   #started: EventOf<'start'> | undefined
   #ended = false
+  /** Why the response failed, where it says no more than that it did. */
+  #failure: GatewayError | undefined
   /** See StreamDecoder. */
   servedTier: string | undefined
   /** The same. */
@@ -116,6 +122,11 @@ export class EventDecoder implements StreamMachine<SseEvent, GenerationEvent> {
   constructor(context: DecodeContext) {
     this.#context = context
     this.#callIds = new CallIds(context)
+  }
+
+  /** See StreamDecoder. */
+  get isFailing(): boolean {
+    return this.#failure !== undefined
   }
 
   /** See PlainReader. */
@@ -188,7 +199,7 @@ export class EventDecoder implements StreamMachine<SseEvent, GenerationEvent> {
         return this.finish(asObject(event['response']) ?? {}, emit, name === 'response.incomplete')
       case 'response.failed':
       case 'response.cancelled':
-        return this.#fail(responseError({ status: name.slice(9), ...asObject(event['response']) }), emit)
+        return this.#failResponse({ status: name.slice(9), ...asObject(event['response']) }, emit)
       case 'error':
         // Flat in the types, nested under `error` in traffic.
         return this.#fail(errorInAnswer(event), emit)
@@ -261,7 +272,7 @@ export class EventDecoder implements StreamMachine<SseEvent, GenerationEvent> {
 
   end(emit: Emit): void {
     if (this.#ended) return
-    this.#fail(cutAnswer(), emit)
+    this.#fail(this.#failure ?? cutAnswer(), emit)
   }
 
   /** The response's last event may name the tier that its first one left open. */
@@ -400,6 +411,13 @@ export class EventDecoder implements StreamMachine<SseEvent, GenerationEvent> {
     emit({ type: 'text-start', ...at })
     emit({ type: 'text-delta', block: at.block, text: sound })
     emit({ type: 'text-end', block: at.block, signature: undefined })
+  }
+
+  /** Azure says only behind the response why it failed (https://github.com/maximhq/bifrost/issues/6419). */
+  #failResponse(response: JsonObject, emit: Emit): void {
+    const error = responseError(response)
+    if (asObject(response['error']) === undefined) this.#failure = error
+    else this.#fail(error, emit)
   }
 
   #fail(error: GatewayError, emit: Emit): void {
