@@ -66,7 +66,8 @@ function find(model: string): OpenaiModel {
   return FAMILIES.find(([pattern]) => pattern.test(name))?.[1] ?? UNKNOWN
 }
 
-/** A model's name without its vendor's (`openai/gpt-5`), in small letters. */
+/** A model's name without its vendor's (`openai/gpt-5`, and at Amazon `us.openai.gpt-oss-120b-1:0`), in small letters. */
 export function bareModelName(model: string): string {
-  return model.slice(model.lastIndexOf('/') + 1).toLowerCase()
+  const name = model.slice(model.lastIndexOf('/') + 1).toLowerCase()
+  return name.replace(/^(?:[a-z]+\.)?openai\./, '')
 }

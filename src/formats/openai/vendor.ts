@@ -13,7 +13,7 @@ export function vendorHost(vendor: string): string {
 const OPENAI =
   /^(?:openai|azure)$|(?:^|\.)(?:api\.openai\.com|openai\.azure\.com|(?:services\.ai|cognitiveservices)\.azure\.com)$/
 
-/** Whether OpenAI runs the model. Gateways such as OpenRouter name whose a model is; the open ones run elsewhere. */
+/** Whether OpenAI made the model and keeps it. OpenRouter and Amazon name whose a model is; the open ones run elsewhere. */
 export function isServedByOpenai({ vendor, model }: Pick<Target, 'vendor' | 'model'>): boolean {
-  return isOpenai(vendor) || /^openai\/(?!gpt-oss)/.test(model)
+  return isOpenai(vendor) || /^(?:[a-z]+\.)?openai[./](?!gpt-oss)/.test(model)
 }

@@ -215,6 +215,7 @@ describe.each(OPENAI_FORMATS)('the schema of an answer, as %s asks for it', form
         ['api.openai.com', 'gpt-5.1'],
         ['mine.openai.azure.com', 'my-deployment'],
         ['openrouter.ai', 'openai/gpt-5.1'],
+        ['bedrock-mantle.us-east-1.api.aws', 'openai.gpt-5.5'],
       ] as const) {
         const { system, asked, losses } = encode(format, schema, vendor, model)
         expect(asked).toBeUndefined()

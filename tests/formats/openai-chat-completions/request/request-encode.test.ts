@@ -144,6 +144,8 @@ describe('by the name of the model', () => {
     ['gpt-5.4', 'max', 'xhigh'],
     ['gpt-5-pro', 'low', 'high'],
     ['openai/gpt-5.4-pro', 'low', 'medium'],
+    ['openai.gpt-5.4', 'max', 'xhigh'],
+    ['us.openai.gpt-oss-120b-1:0', 'minimal', 'low'],
     ['gpt-5.6-luna', 'max', 'xhigh'],
     ['gpt-6-luna', 'none', 'none'],
     ['gpt-6-sol', 'max', 'xhigh'],

@@ -41,6 +41,8 @@ test('is stateless: nothing stored, encrypted reasoning asked for', () => {
     stream: false,
   })
   expect(encode({}, { ...TARGET, model: 'gpt-4o' }).body['include']).toBeUndefined()
+  const amazons = { ...TARGET, model: 'openai.gpt-5.6-luna', vendor: 'bedrock-mantle.us-east-1.api.aws' }
+  expect(encode({}, amazons).body['include']).toEqual(['reasoning.encrypted_content'])
 })
 
 function idAndOutput(item: JsonValue): unknown[] {
@@ -183,6 +185,7 @@ describe('reasoning history', () => {
   const OPEN = [
     ['DeepSeek', at('deepseek-v4-flash', 'api.deepseek.com')],
     ['an open model', at('openai/gpt-oss-120b', 'openrouter.ai')],
+    ['one at Amazon', at('openai.gpt-oss-120b', 'bedrock-mantle.us-east-1.api.aws')],
     ['a server of somebody', at('qwen3', 'llm.example')],
   ] as const
 
@@ -220,6 +223,11 @@ describe('reasoning history', () => {
     [
       "to OpenAI's elsewhere",
       at('gpt-5.1', 'llm.example'),
+      assistant(reasoningPart({ texts: ['hm'] }), call('c')),
+    ],
+    [
+      "to OpenAI's at Amazon",
+      at('openai.gpt-5.5', 'bedrock-mantle.us-east-1.api.aws'),
       assistant(reasoningPart({ texts: ['hm'] }), call('c')),
     ],
     ['to xAI', at('grok-4', 'api.x.ai'), assistant(reasoningPart({ texts: ['hm'] }), call('c'))],
