@@ -50,9 +50,10 @@ export type ErrorKind = keyof typeof KINDS
 
 /**
  * What an upstream's complaint is about, where the kind does not tell: the key, or one model with it, or reasoning of
- * earlier turns that it did not make, or summaries of thoughts that it gives the key's owner none of.
+ * earlier turns that it did not make, or summaries of thoughts that it gives the key's owner none of, or the wish that a
+ * model thinks which does not.
  */
-export type Blamed = 'key' | 'model' | 'reasoning' | 'thought-summary'
+export type Blamed = 'key' | 'model' | 'reasoning' | 'thought-summary' | 'thinking'
 
 /** What of an error its kind does not say. */
 interface GatewayErrorOptions {

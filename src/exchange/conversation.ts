@@ -10,6 +10,7 @@ import { CODECS } from '@/formats/registry.ts'
 import type { ConversationTraits, ResponseChain } from '@/routing/affinity.ts'
 import type { Model } from '@/routing/model.ts'
 import { destinationOf } from '@/routing/order.ts'
+import { REFUSABLE } from '@/routing/refused-wishes.ts'
 import { callerOf, type ExchangeRecord } from './record.ts'
 
 /** A conversation that was admitted. */
@@ -45,19 +46,19 @@ export function converse(admitted: AdmittedPrompt, chain: ResponseChain | undefi
     prepare: preparer(admitted, options),
     leaveOut: (blamed, refusedBy) => {
       if (strict) return false
-      const destination = destinationOf(refusedBy)
       switch (blamed) {
         case 'reasoning':
           if (prompt.withoutReasoning) return false
-          gateway.foreignReasoning.refused(destination, signaturesOf(prompt))
+          gateway.foreignReasoning.refused(destinationOf(refusedBy), signaturesOf(prompt))
           prompt.withoutReasoning = true
           isRefused = true
           return true
         case 'thought-summary':
+        case 'thinking':
           // Where the caller's own bytes are handed on, it is the caller who asks.
-          if (prompt.withoutThoughtSummary || isPassthrough(prompt, refusedBy.route)) return false
-          gateway.refusedSummaries.refused(destination)
-          prompt.withoutThoughtSummary = true
+          if (prompt.refusedWishes.includes(blamed) || isPassthrough(prompt, refusedBy.route)) return false
+          gateway.refusedWishes.refused(blamed, refusedBy)
+          prompt.refusedWishes = [...prompt.refusedWishes, blamed]
           return true
         default:
           return false
@@ -65,11 +66,10 @@ export function converse(admitted: AdmittedPrompt, chain: ResponseChain | undefi
     },
     recallRefusal: candidate => {
       if (strict) return
-      const { foreignReasoning, refusedSummaries } = gateway
-      const destination = destinationOf(candidate)
-      prompt.withoutThoughtSummary = refusedSummaries.isKnown(destination)
+      const { foreignReasoning, refusedWishes } = gateway
+      prompt.refusedWishes = REFUSABLE.filter(wish => refusedWishes.isKnown(wish, candidate))
       if (isRefused) return
-      prompt.withoutReasoning = foreignReasoning.isKnown(destination, () => signaturesOf(prompt))
+      prompt.withoutReasoning = foreignReasoning.isKnown(destinationOf(candidate), () => signaturesOf(prompt))
     },
   }
 }

@@ -8,7 +8,7 @@ import type { BodyRoom } from '@/limits/body-room.ts'
 import type { Load } from '@/limits/load.ts'
 import type { ForeignReasoning } from '@/routing/foreign-reasoning.ts'
 import type { Catalog } from '@/routing/model.ts'
-import type { RefusedSummaries } from '@/routing/refused-summaries.ts'
+import type { RefusedWishes } from '@/routing/refused-wishes.ts'
 import type { Selector } from '@/routing/selector.ts'
 import type { ConnectionPools } from '@/upstream/connection-pools.ts'
 import type { MediaFetch } from '@/upstream/media.ts'
@@ -45,7 +45,7 @@ export interface Gateway
   client: GuardedClient
   selector: Selector
   foreignReasoning: ForeignReasoning
-  refusedSummaries: RefusedSummaries
+  refusedWishes: RefusedWishes
   /** Whether answers tell what is for operators. */
   tellsOperators: () => boolean
   /** Whether the operator lets us fetch media that callers give by address. */

@@ -28,7 +28,7 @@ const MAX_RETRY_AFTER_MS = 24 * 60 * 60 * 1000
  */
 export function judge(complaint: Complaint): GatewayError {
   const { status, message } = complaint
-  const blames = isAboutModel(complaint) ? 'model' : isUnverified(complaint) ? 'thought-summary' : undefined
+  const blames = isAboutModel(complaint) ? 'model' : refusedWish(complaint)
   const retryAfterMs = plausible(complaint.retryAfterMs)
   if (refusesCredentials(complaint)) {
     return new GatewayError(
@@ -120,13 +120,22 @@ function isForResponses({ status, param, message }: Complaint): boolean {
 const TOOLS_BESIDE_REASONING =
   /^(?:litellm\.\w+: )?(?:\w+Exception - )?function tools with reasoning_effort are not supported for \S+ in \/v1\/chat\/completions/i
 
-/** OpenAI's 400 for who asks for summaries of thoughts and is not verified. */
-function isUnverified({ status, param, message }: Complaint): boolean {
-  return status === 400 && param === 'reasoning.summary' && UNVERIFIED.test(message)
+/** What an answer could do without, and it is refused to ask for. */
+function refusedWish({ status, param, message }: Complaint): 'thought-summary' | 'thinking' | undefined {
+  if (status !== 400) return undefined
+  if (param === 'reasoning.summary' && UNVERIFIED.test(message)) return 'thought-summary'
+  return UNTHINKING.test(message) ? 'thinking' : undefined
 }
 
-/** https://github.com/home-assistant/core/issues/160212 */
+/** OpenAI's words for who asks for summaries of thoughts and is not verified: https://github.com/home-assistant/core/issues/160212 */
 const UNVERIFIED = /\borganization must be verified to generate reasoning summaries\b/i
+
+/**
+ * How Ollama, OpenAI (at Azure under any name), xAI and Groq say that a model does not think, behind the names that LiteLLM
+ * gives it: https://github.com/anomalyco/opencode/issues/12113
+ */
+const UNTHINKING =
+  /^(?:litellm\.\w+: )?(?:\w+Exception - )?(?:"[^"]*" does not support thinking$|unrecognized request argument supplied: reasoning_effort\b|(?:unsupported parameter: )?['`]?reasoning(?:_effort|\.effort)['`]? is not supported with this model|model \S+ does not support parameter reasoningEffort\b)/i
 
 /** The 429 of a key whose credit is gone: no wait helps, and each try costs one. */
 function isSpent({ code, message }: Complaint): boolean {

@@ -245,6 +245,34 @@ describe('what of a channel a complaint is about', () => {
     expect(judge({ ...refused, param: 'messages[0]' }).retry).toBe('never')
   })
 
+  test.each([
+    [400, '"llama3.3:70b" does not support thinking'],
+    [400, 'Unrecognized request argument supplied: reasoning_effort'],
+    [
+      400,
+      'litellm.BadRequestError: AzureException - Unrecognized request argument supplied: reasoning_effort',
+    ],
+    [400, "Unsupported parameter: 'reasoning.effort' is not supported with this model."],
+    [400, '`reasoning_effort` is not supported with this model'],
+    [400, 'Model grok-code-fast-1 does not support parameter reasoningEffort.'],
+  ])('%i, %p: the model does not think, and can be asked without', (status, message) => {
+    expect(judge({ ...complaint, status, message })).toMatchObject({
+      status,
+      blames: 'thinking',
+      retry: 'never',
+    })
+  })
+
+  test.each([
+    [400, 'messages[0]: "x" does not support thinking'],
+    [400, "Unsupported value: 'reasoning_effort' does not support 'minimal' with this model."],
+    [400, 'Unrecognized request argument supplied: reasoning_content'],
+    [404, '"x" does not support thinking'],
+    [400, '"x" does not support tools'],
+  ])('%i, %p: something else', (status, message) => {
+    expect(judge({ ...complaint, status, message }).blames).toBeUndefined()
+  })
+
   test('a relay whose complaints always have a param, if an empty one, means the model as well', () => {
     const missing = { ...complaint, status: 404, code: 'model_not_found', param: '', message: 'no' }
     expect(judge(missing)).toMatchObject({ blames: 'model', retry: 'next-channel' })

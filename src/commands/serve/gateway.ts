@@ -29,7 +29,7 @@ import { openRedis } from '@/redis/redis.ts'
 import { type LiveCatalog, openLiveCatalog } from '@/routing/catalog/live-catalog.ts'
 import { ForeignReasoning } from '@/routing/foreign-reasoning.ts'
 import type { Health } from '@/routing/health/health.ts'
-import { RefusedSummaries } from '@/routing/refused-summaries.ts'
+import { RefusedWishes } from '@/routing/refused-wishes.ts'
 import type { SecretBox } from '@/secrets/secret-box.ts'
 import { compactions } from '@/stored-responses/compaction.ts'
 import { responseStore } from '@/stored-responses/store.ts'
@@ -204,7 +204,7 @@ function gatewayOf(options: GatewayOptions, opened: Opened): ApiGateway {
     ...opened,
     pools: new ConnectionPools(),
     foreignReasoning: new ForeignReasoning(),
-    refusedSummaries: new RefusedSummaries(clock),
+    refusedWishes: new RefusedWishes(clock),
     tellsOperators: () => catalog.defaults().operatorHeaders,
     fetchesMedia: () => catalog.defaults().fetchMedia,
     limits: () => catalog.defaults().limits,

@@ -8,6 +8,7 @@ import { type ConversationSurface, SURFACE_FORMAT } from '@/generation/surface.t
 import { isDeeperThan } from '@/json/depth.ts'
 import { withDigits } from '@/json/exact.ts'
 import { type JsonObject, MAX_LEVELS } from '@/json/json.ts'
+import type { RefusableWish } from '@/routing/refused-wishes.ts'
 import type { RequestBody } from './body.ts'
 import type { MadeRoom } from './made-room.ts'
 
@@ -58,8 +59,8 @@ export class Prompt {
   /** Set once an upstream could not read the reasoning of earlier turns: from then on it is left out. */
   withoutReasoning = false
 
-  /** Set for an upstream that gives no summaries of thoughts: it is not asked for them. */
-  withoutThoughtSummary = false
+  /** What the upstream that is asked next refuses to be asked for. */
+  refusedWishes: readonly RefusableWish[] = []
 
   /** What stood at addresses in it, by address; undefined: nothing was fetched. */
   media: Map<string, Fetched> | undefined

@@ -4,6 +4,7 @@ import { targetOf } from '@/exchange/admission/target.ts'
 import { askedTier } from '@/exchange/billing/service-tier.ts'
 import { estimateTokens } from '@/exchange/billing/token-estimate.ts'
 import type { Codec, DecodeContext, ReplyContext } from '@/formats/codec.ts'
+import { isUnthought, wantedEffort } from '@/formats/effort.ts'
 import { inCallersWords, nameLosses, refuseLosses } from '@/formats/lowering/caller-words.ts'
 import { lowerRequest, type Raiser } from '@/formats/lowering/lowering.ts'
 import { type FetchedByUrl, withMedia } from '@/formats/media/media-urls.ts'
@@ -175,10 +176,16 @@ function forgotten(prompt: Prompt): Loss[] {
   return prompt.withoutReasoning ? [{ field: 'reasoningHistory', name: undefined }] : []
 }
 
-/** The loss of the summaries of thoughts that an upstream is not asked for. */
+/** The loss of what an upstream is not asked for since it refuses that. */
 function unasked(prompt: Prompt): Loss[] {
-  const { summary = 'none' } = (prompt.withoutThoughtSummary && prompt.generation().reasoning) || {}
-  return summary === 'none' ? [] : [{ field: 'reasoning', name: 'summary' }]
+  const { refusedWishes } = prompt
+  const reasoning = refusedWishes.length === 0 ? undefined : prompt.generation().reasoning
+  if (reasoning === undefined) return []
+  if (refusedWishes.includes('thinking')) {
+    const wanted = wantedEffort(reasoning) ?? 'none'
+    return isUnthought(wanted) ? [] : [{ field: 'reasoning', name: undefined }]
+  }
+  return (reasoning.summary ?? 'none') === 'none' ? [] : [{ field: 'reasoning', name: 'summary' }]
 }
 
 /** Frees the body that was sent. To be called once the upstream answers; another route would get a body made anew. */
@@ -198,13 +205,17 @@ export function forgetAsked(preparation: Preparation, prompt: Prompt): void {
 function asked(prompt: Prompt, asksForSummary: boolean): GenerationRequest {
   const said = prompt.generation()
   const known = prompt.withoutReasoning ? withoutReasoning(said) : said
-  const request = prompt.withoutThoughtSummary ? withoutThoughtSummary(known) : known
+  const request = { ...known, reasoning: takenWishes(known.reasoning, prompt) }
   return asksForSummary ? summarising(request) : request
 }
 
-function withoutThoughtSummary(request: GenerationRequest): GenerationRequest {
-  const { reasoning } = request
-  return reasoning === undefined ? request : { ...request, reasoning: { ...reasoning, summary: undefined } }
+/** What is asked of thoughts, without what the upstream refuses to be asked. */
+function takenWishes(
+  reasoning: GenerationRequest['reasoning'],
+  { refusedWishes }: Prompt,
+): GenerationRequest['reasoning'] {
+  if (reasoning === undefined || refusedWishes.includes('thinking')) return undefined
+  return refusedWishes.includes('thought-summary') ? { ...reasoning, summary: undefined } : reasoning
 }
 
 /** The request with the output limit that the balance sets, where the caller set none. */

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, expect, test } from 'bun:test'
+import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
 import { scriptedGateway } from '#tests/support/gateway/scripted-gateway.ts'
 import { simulated } from '#tests/support/upstreams/simulated.ts'
 import type { SeenRequest } from '#tests/support/upstreams/upstream.ts'
@@ -118,4 +118,60 @@ test('a caller of the same format, who asked for them itself, is told', async ()
   expect(response.status).toBe(400)
   expect(await response.text()).toContain('organization must be verified')
   expect(upstream.seen).toHaveLength(1)
+})
+
+describe('a model that does not think', () => {
+  const effortAsked = ({ body }: SeenRequest) =>
+    parseObject(new TextDecoder().decode(body))?.['reasoning_effort']
+
+  beforeEach(async () => {
+    const common = `base_url: "${upstream.url}", api_keys: [k], allow_private: true`
+    await gateway.apply(`
+channels:
+  - { name: thoughtless-${channels}, format: openai-chat-completions, ${common} }
+models:
+  - { id: ${model}, channels: [{ channel: thoughtless-${channels}, model: gemma3/echo }], prices: { input: 1, output: 1 } }
+`)
+    const message = '"gemma3/echo" does not support thinking'
+    upstream.answer = (request, signal) =>
+      effortAsked(request) === undefined
+        ? simulated(request, signal)
+        : Response.json({ error: { message, type: 'invalid_request_error' } }, { status: 400 })
+  })
+
+  const gemini = (thinkingConfig: object): [string, object] => [
+    `/v1beta/models/${model}:generateContent`,
+    { contents: [{ parts: [{ text: 'hi' }] }], generationConfig: { thinkingConfig } },
+  ]
+
+  test.each<[string, string, () => [string, object]]>([
+    ['messages', 'thinking', () => ['/v1/messages', { model, max_tokens: 9000, messages, thinking }]],
+    [
+      'responses',
+      'reasoning',
+      () => ['/v1/responses', { model, input: 'hi', reasoning: { effort: 'medium' } }],
+    ],
+    ['gemini', 'generationConfig.thinkingConfig', () => gemini({ thinkingBudget: 2000 })],
+  ])('is asked once more without, and not to think again (%s)', async (_, loss, request) => {
+    for (const tries of [2, 3]) {
+      const response = await post(...request())
+      expect(response.status).toBe(200)
+      expect(response.headers.get('x-tollgate-losses')).toBe(loss)
+      await response.text()
+      expect(upstream.seen).toHaveLength(tries)
+    }
+    expect(upstream.seen.map(effortAsked)).toEqual([expect.any(String), undefined, undefined])
+    // Not to think is no loss then.
+    const response = await post(...gemini({ thinkingBudget: 0 }))
+    expect(response.status).toBe(200)
+    expect(response.headers.get('x-tollgate-losses')).toBeNull()
+    await response.text()
+  })
+
+  test('is told of to a caller of the same format, who asked for it itself', async () => {
+    const response = await post('/v1/chat/completions', { model, messages, reasoning_effort: 'high' })
+    expect(response.status).toBe(400)
+    expect(await response.text()).toContain('does not support thinking')
+    expect(upstream.seen).toHaveLength(1)
+  })
 })
