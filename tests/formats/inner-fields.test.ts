@@ -345,6 +345,8 @@ const CASES: readonly (readonly [Format, JsonObject, string])[] = [
 ]
 
 const SEARCH: JsonObject = { search_context_size: 'low' }
+/** With which models of OpenAI's refuse log probabilities. */
+const THINKING: JsonObject = { thinkingConfig: { thinkingBudget: 2000 } }
 const EFFORT: JsonObject = {
   thinking: { type: 'enabled', budget_tokens: 2048 },
   output_config: { effort: 'low' },
@@ -355,7 +357,12 @@ test.each<[Format, Format, JsonObject, string]>([
   [CHAT, GEMINI, chatTool({ web_search_options: SEARCH }), 'web_search_options.search_context_size'],
   [RESPONSES, CHAT, { input: 'hi', reasoning: { effort: 'low', summary: 'concise' } }, 'reasoning.summary'],
   [RESPONSES, GEMINI, { input: 'hi', user: 'u', safety_identifier: 's' }, 'safety_identifier'],
-  [RESPONSES, CHAT, { input: 'hi', include: ['message.output_text.logprobs'] }, 'include'],
+  [
+    RESPONSES,
+    CHAT,
+    { input: 'hi', reasoning: { effort: 'low' }, include: ['message.output_text.logprobs'] },
+    'include',
+  ],
   [MESSAGES, CHAT, { ...messages({ type: 'text', text: 'a' }), ...EFFORT }, 'thinking.budget_tokens'],
   [MESSAGES, RESPONSES, { ...messages({ type: 'text', text: 'a' }), ...EFFORT }, 'thinking.budget_tokens'],
   [MESSAGES, GEMINI, { ...messages({ type: 'text', text: 'a' }), ...EFFORT }, 'output_config.effort'],
@@ -381,7 +388,10 @@ test.each<[Format, Format, JsonObject, string]>([
   [
     GEMINI,
     CHAT,
-    { ...gemini(), generation_config: { response_schema: { type: 'OBJECT' }, responseLogprobs: true } },
+    {
+      ...gemini(),
+      generation_config: { ...THINKING, response_schema: { type: 'OBJECT' }, responseLogprobs: true },
+    },
     'generationConfig.responseLogprobs',
   ],
 ])('%s to %s: a loss is called as the caller called it', (from, to, body, name) => {
@@ -389,7 +399,7 @@ test.each<[Format, Format, JsonObject, string]>([
 })
 
 test('how many log probabilities are told is no loss beside that of all', () => {
-  const asked = { ...gemini(), generationConfig: { responseLogprobs: true, logprobs: 2 } }
+  const asked = { ...gemini(), generationConfig: { ...THINKING, responseLogprobs: true, logprobs: 2 } }
   expect(lost(GEMINI, CHAT, asked)).toEqual(['generationConfig.responseLogprobs'])
 })
 

@@ -3,7 +3,8 @@ import { remembered } from '@/formats/remembered.ts'
 import type { RequestField } from '@/generation/loss.ts'
 
 /** What a model, told by its name alone, wants to be asked differently. */
-export interface ModelTraits extends Pick<OpenaiModel, 'efforts' | 'cacheBreakpoints'> {
+export interface ModelTraits
+  extends Pick<OpenaiModel, 'reasons' | 'reasonsIfAsked' | 'efforts' | 'cacheBreakpoints'> {
   /** OpenAI's own, and not one of its open ones, by its name wherever it is served. */
   isOpenais: boolean
   /** It takes `max_completion_tokens` and refuses `max_tokens`; system text comes from a `developer`. */
@@ -22,8 +23,7 @@ export interface ModelTraits extends Pick<OpenaiModel, 'efforts' | 'cacheBreakpo
 
 /** What OpenAI's kinds of models answer with a 400, also when it says what they do anyway. */
 const REASONING_REFUSES: readonly RequestField[] = [
-  ...(['temperature', 'topP', 'presencePenalty', 'frequencyPenalty'] as const),
-  ...(['logprobs', 'logitBias', 'stop'] as const),
+  ...(['presencePenalty', 'frequencyPenalty', 'logitBias', 'stop'] as const),
 ]
 const O_SERIES_REFUSES: readonly RequestField[] = ['verbosity', 'parallelToolCalls']
 const CHATS_REFUSE: readonly RequestField[] = ['reasoning', 'verbosity']
@@ -36,8 +36,10 @@ export const modelTraits = remembered(traitsOf)
 
 function traitsOf(model: string): ModelTraits {
   const name = bareModelName(model)
-  const { reasons, efforts, cacheBreakpoints } = openaiModel(model)
+  const { reasons, reasonsIfAsked, efforts, cacheBreakpoints } = openaiModel(model)
   return {
+    reasons,
+    reasonsIfAsked,
     isOpenais: reasons !== undefined,
     isNewer: reasons === true || /^gpt-(?:[5-9]|(?!35|4[15])\d\d)/.test(name),
     refuses: new Set([

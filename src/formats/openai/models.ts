@@ -1,10 +1,13 @@
 import { remembered } from '@/formats/remembered.ts'
 import type { Effort } from '@/generation/request.ts'
+import type { JsonValue } from '@/json/json.ts'
 
 /** What OpenAI's models take and refuse, and those of others that speak both of its formats, whichever they are asked in. */
 export interface OpenaiModel {
-  /** Whether it reasons, and so refuses temperature, top_p and log probabilities; undefined: not known. */
+  /** Whether it reasons; undefined: not known. */
   reasons: boolean | undefined
+  /** It does so only if an effort is said: without one it has the effort `none`. */
+  reasonsIfAsked: boolean
   /** The efforts that it takes, weakest first; undefined: all of them, or not known. */
   efforts: readonly Effort[] | undefined
   /** Whether it takes `prompt_cache_breakpoint` (gpt-5.6 and later). */
@@ -15,12 +18,15 @@ export interface OpenaiModel {
 
 const UNKNOWN: OpenaiModel = {
   reasons: undefined,
+  reasonsIfAsked: false,
   efforts: undefined,
   cacheBreakpoints: false,
   sealsThoughts: false,
 }
 const CHATS: OpenaiModel = { ...UNKNOWN, reasons: false, sealsThoughts: true }
 const REASONS: OpenaiModel = { ...CHATS, reasons: true }
+/** https://github.com/BerriAI/litellm-docs/pull/1064 */
+const REASONS_IF_ASKED: OpenaiModel = { ...REASONS, reasonsIfAsked: true }
 const GROK: OpenaiModel = { ...UNKNOWN, sealsThoughts: true }
 
 const THREE: readonly Effort[] = ['low', 'medium', 'high']
@@ -42,8 +48,9 @@ const FAMILIES: readonly (readonly [RegExp, OpenaiModel])[] = [
   [/^gpt-5(\.1)?-codex(?!-max)/, { ...REASONS, efforts: THREE }],
   [/^gpt-5(?!\.)/, { ...REASONS, efforts: ['minimal', ...THREE] }],
   [/^gpt-5\.(1-codex-max|[2-5]-codex)/, { ...REASONS, efforts: [...THREE, 'xhigh'] }],
-  [/^gpt-5\.1(?!\d)/, { ...REASONS, efforts: ['none', ...THREE] }],
-  [/^gpt-5\.[1-5](?!\d)/, { ...REASONS, efforts: ['none', ...THREE, 'xhigh'] }],
+  [/^gpt-5\.1(?!\d)/, { ...REASONS_IF_ASKED, efforts: ['none', ...THREE] }],
+  [/^gpt-5\.[2-4](?!\d)/, { ...REASONS_IF_ASKED, efforts: ['none', ...THREE, 'xhigh'] }],
+  [/^gpt-5\.5(?!\d)/, { ...REASONS, efforts: ['none', ...THREE, 'xhigh'] }],
   [
     /^gpt-(5\.|6\.1-terra|6(?![\d.]|-astra))/,
     { ...REASONS, efforts: ['none', ...THREE, 'xhigh', 'max'], cacheBreakpoints: true },
@@ -64,6 +71,15 @@ export const openaiModel = remembered(find)
 function find(model: string): OpenaiModel {
   const name = bareModelName(model)
   return FAMILIES.find(([pattern]) => pattern.test(name))?.[1] ?? UNKNOWN
+}
+
+/** Whether a model reasons that is told this effort; undefined: not known. */
+export function reasonsAt(
+  { reasons, reasonsIfAsked }: Pick<OpenaiModel, 'reasons' | 'reasonsIfAsked'>,
+  effort: JsonValue | undefined,
+): boolean | undefined {
+  if (reasons !== true) return reasons
+  return effort === undefined ? !reasonsIfAsked : effort !== 'none'
 }
 
 /** A model's name without its vendor's (`openai/gpt-5`, and at Amazon `us.openai.gpt-oss-120b-1:0`), in small letters. */

@@ -1,11 +1,13 @@
 import { fitKey } from '@/formats/fitted-values.ts'
 import { invalidRequest } from '@/formats/invalid.ts'
+import type { Losses } from '@/formats/losses.ts'
 import type { Format } from '@/generation/format.ts'
 import type { CacheMark } from '@/generation/part.ts'
 import type { GenerationRequest } from '@/generation/request.ts'
 import { readServiceTier } from '@/generation/service-tier.ts'
 import { readCount, wholeCount } from '@/generation/usage.ts'
-import { asNonEmpty, asObject, asString, type JsonObject, present } from '@/json/json.ts'
+import { asNonEmpty, asObject, asString, type JsonObject, type JsonValue, present } from '@/json/json.ts'
+import { reasonsAt } from './models.ts'
 
 const HINTS = ['prompt_cache_retention', 'prompt_cache_options', 'user'] as const
 
@@ -94,6 +96,26 @@ export function servedTier(answer: JsonObject): string | undefined {
 /** One side of a usage by its total and the other. */
 export function restOf(usage: JsonObject, other: string): number {
   return wholeCount(usage['total_tokens']) - wholeCount(usage[other])
+}
+
+/** What chooses among the words that a model has found, and tells of those that it did not take. */
+type Sampling = Pick<GenerationRequest, 'temperature' | 'topP' | 'logprobs'>
+
+/**
+ * Sampling as a model takes it that is told this effort: none while it reasons. Its own defaults said aloud are no loss.
+ * https://developers.openai.com/api/docs/guides/latest-model#gpt-54-parameter-compatibility
+ */
+export function takenSampling(
+  { temperature, topP, logprobs }: Sampling,
+  model: Parameters<typeof reasonsAt>[0],
+  effort: JsonValue | undefined,
+  losses: Losses,
+): Sampling {
+  if (reasonsAt(model, effort) !== true) return { temperature, topP, logprobs }
+  if ((temperature ?? 1) !== 1) losses.add('temperature')
+  if ((topP ?? 1) !== 1) losses.add('topP')
+  if (logprobs !== undefined) losses.add('logprobs')
+  return { temperature: undefined, topP: undefined, logprobs: undefined }
 }
 
 /** The tokens of both sides, as OpenAI's operations tell them; undefined where one is not told. */

@@ -3,7 +3,7 @@ import { isUnthought, nearestEffort, thinksAnyway, wantedEffort } from '@/format
 import { fitKey, fitLimit } from '@/formats/fitted-values.ts'
 import { unsayable } from '@/formats/invalid.ts'
 import { fitOutput } from '@/formats/openai/schemas.ts'
-import { isSharedHint, MAX_KEY, userFields } from '@/formats/openai/shared-fields.ts'
+import { isSharedHint, MAX_KEY, takenSampling, userFields } from '@/formats/openai/shared-fields.ts'
 import { FORMAT } from '@/formats/openai-chat-completions/wire.ts'
 import { schemaName } from '@/formats/schemas/output-format.ts'
 import { onlyAllowed } from '@/formats/tools/allowed.ts'
@@ -31,9 +31,12 @@ export function encodeRequest(full: GenerationRequest, target: Target): EncodedR
   rules.losses.addAll(dropped.losses)
   const written = fitOutput(takenOutput(dropped.request, rules), target, rules.losses)
   // OpenAI alone knows a choice among several tools.
-  const request = rules.vendor.isOpenai ? written : takenForce({ ...written, ...onlyAllowed(written) }, rules)
+  const asked = rules.vendor.isOpenai ? written : takenForce({ ...written, ...onlyAllowed(written) }, rules)
+  const reasoned = encodeReasoning(asked.reasoning, rules)
+  const sampling = takenSampling(asked, rules.model, reasoned['reasoning_effort'], rules.losses)
+  const request = { ...asked, ...sampling }
   const { model: _, stream, instructions, turns, tools, toolChoice, parallelToolCalls, ...shaping } = request
-  const { output, verbosity, reasoning, maxOutputTokens, modalities, stop, ...hinting } = shaping
+  const { output, verbosity, reasoning: _reasoned, maxOutputTokens, modalities, stop, ...hinting } = shaping
   const { temperature, topP, topK, seed, presencePenalty, frequencyPenalty, logitBias, ...asking } = hinting
   const {
     logprobs,
@@ -62,7 +65,7 @@ export function encodeRequest(full: GenerationRequest, target: Target): EncodedR
     web_search_options: searchOptions(tools, rules),
     response_format: encodeOutput(output),
     ...encodeLength(maxOutputTokens, target, rules),
-    ...encodeReasoning(reasoning, rules),
+    ...reasoned,
     verbosity: rules.take('verbosity', verbosity, 'medium'),
     temperature: rules.take('temperature', fitTemperature(temperature, rules), 1),
     top_p: rules.take('topP', topP, 1),

@@ -6,7 +6,7 @@ import { refuseSeveral, unsayable } from '@/formats/invalid.ts'
 import { Losses, loseUnsupported, type RareField } from '@/formats/losses.ts'
 import { type OpenaiModel, openaiModel } from '@/formats/openai/models.ts'
 import { fitOutput } from '@/formats/openai/schemas.ts'
-import { MAX_KEY, OPENAI_TIERS, userFields } from '@/formats/openai/shared-fields.ts'
+import { MAX_KEY, OPENAI_TIERS, takenSampling, userFields } from '@/formats/openai/shared-fields.ts'
 import { isOpenai } from '@/formats/openai/vendor.ts'
 import { ENCRYPTED, FORMAT, LOGPROBS } from '@/formats/openai-responses/wire.ts'
 import { schemaName } from '@/formats/schemas/output-format.ts'
@@ -31,8 +31,8 @@ export function encodeRequest(asked: GenerationRequest, target: Target): Encoded
 
   const extensions = nestExtensions(request.extensions[FORMAT], ['reasoning', 'text'])
   const { reasoning: ownReasoning, text: ownText, include, ...own } = extensions
-  const sampling = encodeSampling(request, model, losses)
   const reasoning = encodeReasoning(request, asObject(ownReasoning), model, losses)
+  const { temperature, topP, logprobs } = takenSampling(request, model, reasoning?.['effort'], losses)
   const isThinking = reasoning !== undefined || model.reasons === true
   const said = present({
     model: target.model,
@@ -41,12 +41,14 @@ export function encodeRequest(asked: GenerationRequest, target: Target): Encoded
     reasoning,
     text: encodeText(request, asObject(ownText), model, losses),
     max_output_tokens: encodeLimit(request.maxOutputTokens, target, losses),
-    ...sampling.fields,
+    temperature,
+    top_p: topP,
+    top_logprobs: logprobs?.top,
     metadata: request.metadata,
     ...userFields(request.user, own['user']),
     prompt_cache_key: fitKey(request.promptCacheKey, MAX_KEY),
     service_tier: encodeTier(request.serviceTier, losses),
-    include: encodeInclude(include, isThinking, sampling.logprobs),
+    include: encodeInclude(include, isThinking, logprobs !== undefined),
     store: false,
     stream: request.stream,
   })
@@ -170,25 +172,6 @@ function encodeReasoning(
     ...present({ effort, summary: summary === 'none' ? undefined : summary }),
   }
   return Object.keys(wire).length === 0 ? undefined : wire
-}
-
-/** Sampling, without what a reasoning model refuses; its own defaults said aloud are no loss. */
-function encodeSampling(
-  asked: Pick<GenerationRequest, 'temperature' | 'topP' | 'logprobs'>,
-  model: OpenaiModel,
-  losses: Losses,
-): { fields: JsonObject; logprobs: boolean } {
-  const { temperature, topP, logprobs } = asked
-  if (model.reasons === true) {
-    lose(losses, 'temperature', temperature, 1)
-    lose(losses, 'topP', topP, 1)
-    lose(losses, 'logprobs', logprobs)
-    return { fields: {}, logprobs: false }
-  }
-  return {
-    fields: present({ temperature, top_p: topP, top_logprobs: logprobs?.top }),
-    logprobs: logprobs !== undefined,
-  }
 }
 
 function encodeText(

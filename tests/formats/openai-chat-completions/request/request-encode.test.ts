@@ -95,6 +95,9 @@ describe('by the name of the model', () => {
       { field: 'logitBias', name: undefined },
     ])
     expect(encode(request, 'gpt-5-chat-latest').body['temperature']).toBe(0.2)
+    expect(encode(request, 'gpt-5.4').body['temperature']).toBe(0.2)
+    const thinking = { effort: 'low', budgetTokens: undefined, summary: undefined } as const
+    expect(encode({ ...request, reasoning: thinking }, 'gpt-5.4').body['temperature']).toBeUndefined()
     expect(encode(request, 'gpt-4.1').losses).toEqual([])
   })
 

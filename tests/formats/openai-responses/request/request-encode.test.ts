@@ -7,7 +7,7 @@ import { openaiResponses } from '@/formats/openai-responses/codec.ts'
 import { CODECS } from '@/formats/registry.ts'
 import { NO_SETTINGS } from '@/formats/tools/web-search.ts'
 import { type MediaPart, mediaPart, reasoningPart, textPart } from '@/generation/part.ts'
-import type { GenerationRequest } from '@/generation/request.ts'
+import type { Effort, GenerationRequest } from '@/generation/request.ts'
 import type { HostedTool } from '@/generation/tool.ts'
 import { asArray, asObject, type JsonObject, type JsonValue } from '@/json/json.ts'
 
@@ -31,6 +31,8 @@ const lossesOf = (change: Partial<GenerationRequest>, target = TARGET) =>
 
 const reasoning = (vendor: string | undefined, format: 'openai-responses' | 'anthropic-messages') =>
   reasoningPart({ texts: ['hm'], id: 'rs_1', signature: { format, vendor, value: 'enc' } })
+
+const effort = (effort: Effort) => ({ effort, budgetTokens: undefined, summary: undefined })
 
 test('is stateless: nothing stored, encrypted reasoning asked for', () => {
   expect(encode({}).body).toEqual({
@@ -526,15 +528,33 @@ describe('limits and sampling', () => {
   })
 
   test('reasoning models get no sampling, others do', () => {
-    const sampling = { temperature: 0.2, topP: 0.9, logprobs: { top: 3 } }
+    const sampling = { temperature: 0.2, topP: 0.9, logprobs: { top: 3 }, reasoning: effort('low') }
     expect(lossesOf(sampling)).toEqual(['temperature', 'topP', 'logprobs'])
-    expect(lossesOf({ temperature: 1, topP: 1 })).toEqual([])
+    expect(lossesOf({ ...sampling, temperature: 1, topP: 1, logprobs: undefined })).toEqual([])
     expect(encode(sampling, { ...TARGET, model: 'openai/gpt-4.1' }).body).toMatchObject({
       temperature: 0.2,
       top_p: 0.9,
       top_logprobs: 3,
       include: ['message.output_text.logprobs'],
     })
+  })
+
+  test.each([
+    ['gpt-5.2', undefined, true],
+    ['gpt-5.4-nano-2026-03-17', undefined, true],
+    ['gpt-5.6-terra', 'none', true],
+    ['gpt-5.4', 'low', false],
+    ['gpt-5.5', undefined, false],
+    ['gpt-5', undefined, false],
+    ['gpt-5.2-codex', undefined, false],
+    ['gpt-5.4-pro', undefined, false],
+    ['o3', 'none', false],
+  ] as const)('%s at the effort %s takes sampling: %p', (model, said, taken) => {
+    const asked = { temperature: 0.2, topP: 0.9, ...(said && { reasoning: effort(said) }) }
+    const { body, losses } = encode(asked, { ...TARGET, model })
+    expect([body['temperature'], body['top_p']]).toEqual(taken ? [0.2, 0.9] : [undefined, undefined])
+    const names = losses.map(({ field }) => field).filter(field => field !== 'reasoning')
+    expect(names).toEqual(taken ? [] : ['temperature', 'topP'])
   })
 
   test.each([
