@@ -12,7 +12,7 @@ import type { ExchangeRecord } from './record.ts'
 export interface Call {
   request: Request
   /** The listener that it came in by. */
-  listener: Listener
+  listener: Pick<Listener, 'addressOf'>
   surface: Surface
 }
 
@@ -20,6 +20,8 @@ export interface Call {
 export interface Listener {
   /** The address that a request came from; undefined if its socket is closed. */
   addressOf(request: Request): string | undefined
+  /** Whether a request is still being answered. */
+  isOpen(request: Request): boolean
 }
 
 /** A request for a model's answer to a conversation. */

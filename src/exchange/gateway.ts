@@ -1,6 +1,7 @@
 import type { Authenticate } from '@/accounts/authenticate.ts'
 import type { WorkDependencies } from '@/exchange/admission/admission.ts'
 import type { BodyTerms } from '@/exchange/admission/body-arrival.ts'
+import type { Followers } from '@/exchange/admission/followers.ts'
 import type { LimitingDependencies } from '@/exchange/admission/limiting.ts'
 import type { ChargeDependencies } from '@/exchange/billing/charge.ts'
 import type { SettlementDependencies } from '@/exchange/billing/settlement.ts'
@@ -66,6 +67,8 @@ export interface Gateway
   answers: AnswerQueue
   /** Answers that flow. */
   watchdog: Watchdog
+  /** Callers who are given what they hold no money for. */
+  followers: Pick<Followers, 'follow'>
   /** Makes request ids: UUIDv7. */
   newRequestId: () => string
   /** Makes ids for tool calls to which an upstream gave none. */

@@ -10,8 +10,12 @@ type InterruptionListener = (reason: GatewayError) => void
  */
 export class Interruption {
   readonly #listeners: InterruptionListener[] = []
-  /** Undefined while the exchange goes on. */
   #reason: GatewayError | undefined
+
+  /** Why it was given up; undefined while it goes on. */
+  get reason(): GatewayError | undefined {
+    return this.#reason
+  }
 
   /** Gives the exchange up. Only the first reason counts. */
   interrupt(reason: GatewayError): void {

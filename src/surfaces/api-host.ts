@@ -88,6 +88,7 @@ export function serveApiHost(gateway: ApiGateway, address: ApiAddress): ApiHost 
       const original = received.originalOf(request)
       return callerAddress(server.requestIP(original)?.address, original.headers, address.trustedProxies)
     },
+    isOpen: request => server.requestIP(received.originalOf(request)) !== null,
   }
   const answer = createAnswer(gateway, listener, received)
   const turns = new AnswerTurns()
@@ -184,10 +185,11 @@ function asGet({ url, headers, signal }: Request): Request {
   return new Request(url, { headers, signal })
 }
 
-/** The surface in whose format errors on a path are written; undefined: OpenAI's. */
-function surfaceOf(path: string): ConversationSurface | undefined {
+/** The surface in whose format errors on a path are written. */
+function surfaceOf(path: string): ConversationSurface {
   if (path.startsWith('/v1/messages')) return 'messages'
-  return /^\/v1(?:beta|alpha|\/models)\//.test(path) ? 'gemini' : undefined
+  if (path.startsWith('/v1/responses')) return 'responses'
+  return /^\/v1(?:beta|alpha|\/models)\//.test(path) ? 'gemini' : 'chat'
 }
 
 /**

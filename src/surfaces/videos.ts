@@ -40,7 +40,7 @@ export function videos(gateway: VideoGateway, listener: Listener) {
       about(request, async ({ caller, record }) => {
         const job = await findVideo(gateway, caller.accountId, readVideoId(params.id))
         const variant = new URL(request.url).searchParams.get('variant') ?? undefined
-        return videoContent(gateway, record, { request, job, index: 0, variant })
+        return videoContent(gateway, record, { request, listener, job, index: 0, variant })
       }),
     )
     .delete('/v1/videos/:id', ({ request, params }) =>

@@ -6,6 +6,7 @@ import { newRequestId } from '@/clock/request-id.ts'
 import { within } from '@/clock/wait.ts'
 import type { Settings } from '@/config/settings.ts'
 import type { Database } from '@/db/connect.ts'
+import { Followers } from '@/exchange/admission/followers.ts'
 import { AnswerQueue } from '@/exchange/answer-queue.ts'
 import { CreditWatch } from '@/exchange/billing/credit.ts'
 import { Idempotency } from '@/exchange/idempotency/idempotency.ts'
@@ -113,6 +114,8 @@ export async function openGateway(options: GatewayOptions, openRequests: () => n
   opened.defer(async () => void (await Promise.all(settling)))
   const watchdog = new Watchdog(clock)
   opened.defer(() => watchdog.stop())
+  const followers = new Followers(keys.authenticate, clock)
+  opened.defer(() => followers.stop())
   const open = new OpenExchanges()
   const ledger = await openLedgerOf(options, store, stop => {
     const reason = stoppedBy(stop.reason)
@@ -164,6 +167,7 @@ export async function openGateway(options: GatewayOptions, openRequests: () => n
     limiter,
     load,
     watchdog,
+    followers,
     open,
     responses,
     spans,
@@ -192,6 +196,7 @@ type Opened = Pick<
   | 'limiter'
   | 'load'
   | 'watchdog'
+  | 'followers'
   | 'open'
   | 'responses'
   | 'spans'

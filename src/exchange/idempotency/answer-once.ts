@@ -19,8 +19,8 @@ const LONGEST_KEY = 255
 interface IdempotentCall {
   request: Request
   listener: Listener
-  /** Whose shape an error has; undefined: OpenAI's. */
-  surface: ConversationSurface | undefined
+  /** Whose shape an error has. */
+  surface: ConversationSurface
   /** Answers a request like any other. */
   answer: (request: Request) => Promise<Response>
 }
@@ -30,7 +30,7 @@ interface IdempotentCall {
  * not admitted is told so by `answer`, as without the key.
  */
 export async function answerOnce(gateway: IdempotentGateway, call: IdempotentCall): Promise<Response> {
-  const { request, listener, answer } = call
+  const { request, listener, surface, answer } = call
   let caller: Caller
   try {
     admitWork(gateway)
@@ -40,13 +40,15 @@ export async function answerOnce(gateway: IdempotentGateway, call: IdempotentCal
     const failure = asGatewayError(error)
     if (failure.status < 500) return answer(request)
     // Who calls may be known the next moment, and then the request would be run without its key.
-    return errorResponse(failure, gateway.newRequestId(), call.surface)
+    return errorResponse(failure, gateway.newRequestId(), surface)
   }
   try {
     const key = readKey(request.headers)
     const body = await readBytes(request, termsOf(caller, gateway))
     const claim = { accountId: caller.accountId, key, fingerprint: fingerprintOf(request, body) }
-    const answered = await gateway.idempotency.once(claim, request, signal => {
+    const follow = () => gateway.followers.follow(request, listener)
+    const asking = { signal: request.signal, surface, follow }
+    const answered = await gateway.idempotency.once(claim, asking, signal => {
       const again = requestAgain(request, body, signal)
       return { request: again, answer: () => answer(again) }
     })
@@ -60,7 +62,7 @@ export async function answerOnce(gateway: IdempotentGateway, call: IdempotentCal
       { request_id: requestId, account: caller.accountId, key: caller.keyId, error: failure.kind },
       'an idempotent request was refused',
     )
-    return errorResponse(failure, requestId, call.surface)
+    return errorResponse(failure, requestId, surface)
   }
 }
 

@@ -4,7 +4,8 @@ import { Silence } from '@/clock/silence.ts'
 import { inTime } from '@/db/in-time.ts'
 import { GatewayError } from '@/errors/gateway-error.ts'
 import type { Gateway, ObservedRun } from '@/exchange/gateway.ts'
-import { clientClosed } from '@/exchange/interruption.ts'
+import type { Interruption } from '@/exchange/interruption.ts'
+import type { ConversationSurface } from '@/generation/surface.ts'
 import type { Ledger } from '@/ledger/ledger.ts'
 import type { RecordingOptions } from './recording.ts'
 import { replay } from './replay.ts'
@@ -72,23 +73,25 @@ export class Idempotency {
    * Answers with what there is for this key, or by running the request.
    * @throws Late if the database does not answer; a claim that reaches it later lasts as long as that of a dead process
    */
-  async once(claim: RunClaim, caller: Request, run: (signal: AbortSignal) => Rerun): Promise<Response> {
+  async once(claim: RunClaim, caller: Asking, run: (signal: AbortSignal) => Rerun): Promise<Response> {
     const { store, box, clock } = this.#options
-    const { signal } = caller
+    let interruption: Interruption | undefined
     const name = `${claim.accountId} ${claim.key}`
     // What runs here lives, whatever the database has of it.
     const knownTo = () => (this.#latest.has(name) ? Number.NEGATIVE_INFINITY : this.#silence.knownTo)
     for (;;) {
       const id = newRequestId()
       const found = await inTime(store.claim(id, claim, knownTo()), clock)
-      if (found === 'begun') return this.#run({ id, name }, signal, run)
+      if (found === 'begun') return this.#run({ id, name }, caller.signal, run)
       if (found !== undefined) {
         if (Buffer.compare(found.fingerprint, claim.fingerprint) !== 0) throw usedForAnother()
         if (found.state === 'unkept') throw notKept()
-        const answer = await replay(found, { store, box, clock, knownTo, signal })
+        interruption ??= caller.follow()
+        const { surface } = caller
+        const answer = await replay(found, { store, box, clock, knownTo, surface, interruption })
         if (answer !== undefined) return answer
+        if (interruption.reason !== undefined) throw interruption.reason
       }
-      if (signal.aborted) throw clientClosed()
     }
   }
 
@@ -161,6 +164,16 @@ export class Idempotency {
     await this.quiet()
     for (const stop of this.#stops) stop()
   }
+}
+
+/** Who asks for a run or what came of it. */
+interface Asking {
+  /** Aborts when they leave. */
+  signal: AbortSignal
+  /** In whose format they are told of errors. */
+  surface: ConversationSurface
+  /** Begins to look whether they may be given what another began. */
+  follow: () => Interruption
 }
 
 /** A request that is run in place of the caller's, and how. */

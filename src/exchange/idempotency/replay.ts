@@ -1,6 +1,11 @@
 import type { Clock } from '@/clock/clock.ts'
 import { pause } from '@/clock/wait.ts'
+import { clientClosed, type Interruption } from '@/exchange/interruption.ts'
+import { EventTrail } from '@/exchange/relay/event-trail.ts'
 import { type BodyRead, pulledBody } from '@/exchange/relay/pulled-body.ts'
+import { isEventStream } from '@/exchange/relay/reply.ts'
+import { CODECS } from '@/formats/registry.ts'
+import { type ConversationSurface, SURFACE_FORMAT } from '@/generation/surface.ts'
 import type { SecretBox } from '@/secrets/secret-box.ts'
 import type { AnswerHead, RunStore, StoredChunk, StoredRun } from './store.ts'
 
@@ -17,8 +22,9 @@ interface ReplayOptions {
   clock: Clock
   /** Until when the silence of its process is known to say something. */
   knownTo: () => number
-  /** Aborts when the one who waits leaves. */
-  signal: AbortSignal
+  /** Of the one who waits: in whose format they are told of errors, and whether they may be given more. */
+  surface: ConversationSurface
+  interruption: Interruption
 }
 
 /**
@@ -27,12 +33,13 @@ interface ReplayOptions {
  * died. One that flows is joined when it has been seen to move, so that nobody gets the half that a dead process left.
  */
 export async function replay(run: StoredRun, options: ReplayOptions): Promise<Response | undefined> {
-  const { store, knownTo, signal } = options
-  for (let found: StoredRun | undefined = run; !signal.aborted; found = await store.find(run.id, knownTo())) {
+  const { store, knownTo, interruption } = options
+  let found: StoredRun | undefined = run
+  for (; interruption.reason === undefined; found = await store.find(run.id, knownTo())) {
     if (found === undefined) return undefined
     const moves = found.alive && found.pulse !== run.pulse
     if ((found.state === 'complete' || moves) && found.head !== undefined) {
-      const reader = new ChunkReader(run.id, options)
+      const reader = new ChunkReader(run.id, found.head, options)
       // Before the head is given: a database that goes away now can still be told in a status.
       await reader.look()
       return responseOf(found.head, reader)
@@ -62,19 +69,21 @@ function responseOf(head: AnswerHead, reader: ChunkReader): Response {
 /** Reads a run's body stretch by stretch, waiting for those that are not there yet. */
 class ChunkReader {
   readonly #id: string
+  readonly #head: AnswerHead
   readonly #options: ReplayOptions
+  readonly #trail = new EventTrail()
   #seq = 0
   #read: StoredChunk[] = []
   #ending: StoredChunk['ending']
-  #hasLeft = false
 
-  constructor(id: string, options: ReplayOptions) {
+  constructor(id: string, head: AnswerHead, options: ReplayOptions) {
     this.#id = id
+    this.#head = head
     this.#options = options
   }
 
   leave(): void {
-    this.#hasLeft = true
+    this.#options.interruption.interrupt(clientClosed())
   }
 
   /** Reads what is there. */
@@ -84,22 +93,42 @@ class ChunkReader {
 
   /** The next bytes, or how the body ended. Broken as well: the run died on the way. */
   async next(): Promise<BodyRead> {
-    while (!this.#hasLeft) {
+    while (this.#goesOn) {
       const chunk = this.#read.shift() ?? (await this.#fetch())
-      if (chunk === undefined) return this.#ending ?? 'broken'
+      if (chunk === undefined) break
       this.#seq = chunk.seq + 1
       this.#ending = chunk.ending
       const bytes = this.#options.box.openBytes(chunk.content)
+      if (this.#codec.numbersEvents) this.#trail.follow(bytes)
       if (bytes.byteLength > 0) return bytes
     }
-    return 'broken'
+    return this.#ending ?? this.#lastWords()
+  }
+
+  get #goesOn(): boolean {
+    return this.#options.interruption.reason === undefined
+  }
+
+  get #codec() {
+    return CODECS[SURFACE_FORMAT[this.#options.surface]]
+  }
+
+  /** How an answer ends of which no more is given: as one that flows, where events can say so. */
+  #lastWords(): BodyRead {
+    const { headers } = this.#head
+    const { surface, interruption } = this.#options
+    if (interruption.reason === undefined || !isEventStream(headers['content-type'] ?? null)) return 'broken'
+    this.#ending = surface === 'gemini' ? 'broken' : 'closed'
+    const lastData = this.#codec.numbersEvents ? this.#trail.lastData() : undefined
+    const requestId = headers['x-request-id'] ?? ''
+    return Buffer.from(this.#codec.encodeErrorEvent(interruption.reason, requestId, lastData))
   }
 
   /** Undefined when there are no more. */
   async #fetch(): Promise<StoredChunk | undefined> {
     const { store, knownTo, clock } = this.#options
     let isLastLook = false
-    while (this.#ending === undefined && !this.#hasLeft) {
+    while (this.#ending === undefined && this.#goesOn) {
       await this.look()
       const chunk = this.#read.shift()
       if (chunk !== undefined || isLastLook) return chunk

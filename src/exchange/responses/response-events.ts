@@ -1,3 +1,4 @@
+import { clientClosed, type Interruption } from '@/exchange/interruption.ts'
 import { KEEPALIVE_MS } from '@/exchange/relay/outlet.ts'
 import { streamHeaders } from '@/exchange/relay/reply.ts'
 import { CODECS } from '@/formats/registry.ts'
@@ -9,15 +10,17 @@ import type { ResponseGateway } from './kept-responses.ts'
 /** How often events of a response that runs in another process are looked for. */
 const LOOK_MS = 250
 
+/** Who is given the events of a response. */
+interface EventReader {
+  /** They have those up to this number; -1: none. */
+  after: number
+  headers: Record<string, string>
+  interruption: Interruption
+}
+
 /** The stored events of a response after a number, and those that are still to come if it runs. */
-export function eventResponse(
-  gateway: ResponseGateway,
-  key: ResponseKey,
-  after: number,
-  headers: Record<string, string>,
-): Response {
-  const reader = { isThere: true }
-  const events = followEvents(gateway, key, after, reader)
+export function eventResponse(gateway: ResponseGateway, key: ResponseKey, reader: EventReader): Response {
+  const events = followEvents(gateway, key, reader)
   const body = new ReadableStream<Uint8Array>(
     {
       async pull(controller) {
@@ -26,22 +29,22 @@ export function eventResponse(
         else controller.enqueue(Buffer.from(next.value))
       },
       cancel() {
-        reader.isThere = false
+        reader.interruption.interrupt(clientClosed())
       },
     },
     { highWaterMark: 1 },
   )
-  return new Response(body, { headers: { ...streamHeaders('sse'), ...headers } })
+  return new Response(body, { headers: { ...streamHeaders('sse'), ...reader.headers } })
 }
 
 /** A database that is away is waited for like a model that thinks: the stream goes on when it is back. */
 async function* followEvents(
   { responses, clock, log }: ResponseGateway,
   key: ResponseKey,
-  after: number,
-  reader: { isThere: boolean },
+  { after, headers, interruption }: EventReader,
 ): AsyncGenerator<string, undefined> {
   const { store } = responses
+  const codec = CODECS['openai-responses']
   let last = after
   // A first keepalive takes the head to the caller, which waits for a byte.
   let silentSince = Number.NEGATIVE_INFINITY
@@ -60,7 +63,7 @@ async function* followEvents(
       return undefined
     }
   }
-  while (reader.isThere) {
+  while (interruption.reason === undefined) {
     const { events, isOver } = (await look()) ?? { events: [], isOver: false }
     last = events.at(-1)?.number ?? last
     if (events.length > 0) {
@@ -69,9 +72,11 @@ async function* followEvents(
     } else if (isOver) return undefined
     else if (clock.elapsed() - silentSince >= KEEPALIVE_MS) {
       silentSince = clock.elapsed()
-      yield CODECS['openai-responses'].keepalive
+      yield codec.keepalive
     } else await responses.news(key.id, LOOK_MS)
   }
+  const lastData = { sequence_number: last, response: { id: key.id } }
+  yield codec.encodeErrorEvent(interruption.reason, headers['x-request-id'] ?? '', lastData)
   return undefined
 }
 

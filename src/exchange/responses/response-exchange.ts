@@ -4,6 +4,7 @@ import { outlineOf, type RequestBody, textsOf } from '@/exchange/admission/body.
 import type { Reservation } from '@/exchange/billing/charge.ts'
 import type { CallFacts, CallState, ConversationCall } from '@/exchange/call.ts'
 import { runExchange } from '@/exchange/exchange.ts'
+import { Interruption } from '@/exchange/interruption.ts'
 import type { ExchangeRecord } from '@/exchange/record.ts'
 import { answerHeaders, isEventStream } from '@/exchange/relay/reply.ts'
 import { encodeFailure } from '@/formats/openai-responses/answer/error.ts'
@@ -135,7 +136,7 @@ class ResponseState implements CallState {
     record.isDetached = !turn.streams
     this.#detach(
       turn.streams
-        ? eventResponse(this.#gateway, turn, -1, headers)
+        ? eventResponse(this.#gateway, turn, { after: -1, headers, interruption: new Interruption() })
         : new Response(response, { headers: { 'content-type': 'application/json', ...headers } }),
     )
   }

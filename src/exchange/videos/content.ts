@@ -1,8 +1,8 @@
 import { GatewayError } from '@/errors/gateway-error.ts'
 import { endLimits } from '@/exchange/admission/limiting.ts'
 import { send } from '@/exchange/attempt/attempt.ts'
+import type { Listener } from '@/exchange/call.ts'
 import type { Gateway } from '@/exchange/gateway.ts'
-import { interruptionBy } from '@/exchange/interruption.ts'
 import { dialectOf } from '@/exchange/operations/dialect.ts'
 import { admitFree } from '@/exchange/pass.ts'
 import type { ExchangeRecord } from '@/exchange/record.ts'
@@ -16,6 +16,7 @@ import { makerIn } from './videos.ts'
 /** What a caller wants of a film. */
 interface ContentCall {
   request: Request
+  listener: Listener
   job: VideoJob
   /** Which of several films. */
   index: number
@@ -39,7 +40,7 @@ const TOLD = [
 
 /**
  * The bytes of a film, from its maker to the caller as fast as the caller reads and without being kept; the maker's
- * connection is closed when the caller leaves.
+ * connection is closed when the caller leaves, or may be given no more.
  * @throws GatewayError `not_found` while it is not ready, `unsupported_parameter`; of limits; of the maker
  */
 export async function videoContent(
@@ -47,13 +48,15 @@ export async function videoContent(
   record: ExchangeRecord,
   call: ContentCall,
 ): Promise<Response> {
-  const { request, job } = call
+  const { request, listener, job } = call
   record.model = job.model
   const upstreamCall = callOf(call)
   const maker = makerIn(gateway.catalog, job)
   const pass = await admitFree(gateway, record)
   const attempt = new AbortController()
-  interruptionBy(request.signal).listen(reason => attempt.abort(reason))
+  let flows = false
+  // Bun prints why a body breaks off, unless that is null.
+  gateway.followers.follow(request, listener).listen(reason => attempt.abort(flows ? null : reason))
   const preparation = {
     call: upstreamCall,
     body: undefined,
@@ -62,6 +65,7 @@ export async function videoContent(
   }
   try {
     const response = await send({ gateway, pass }, { preparation, candidate: maker }, attempt)
+    flows = true
     return new Response(bodyOf(response, upstreamCall), {
       status: response.status,
       headers: { ...picked(response.headers, TOLD), ...answerHeaders(record, gateway.clock.now()) },

@@ -36,6 +36,12 @@ export function downloadFile(
   return attendWork(gateway, { request, listener, surface: 'gemini' }, async ({ caller, record }) => {
     const file = readFileId(name)
     const job = await findVideo(gateway, caller.accountId, file?.id)
-    return videoContent(gateway, record, { request, job, index: file?.index ?? 0, variant: undefined })
+    return videoContent(gateway, record, {
+      request,
+      listener,
+      job,
+      index: file?.index ?? 0,
+      variant: undefined,
+    })
   })
 }

@@ -1,7 +1,7 @@
 import type { Server, WebSocketHandler } from 'bun'
 import { asGatewayError, GatewayError } from '@/errors/gateway-error.ts'
 import { admitCaller, admitWork } from '@/exchange/admission/admission.ts'
-import { authenticateCaller } from '@/exchange/admission/authentication.ts'
+import { authenticateCaller, endOfAccess } from '@/exchange/admission/authentication.ts'
 import { noRoom } from '@/exchange/admission/body-arrival.ts'
 import type { Listener } from '@/exchange/call.ts'
 import { errorResponse } from '@/exchange/relay/reply.ts'
@@ -153,13 +153,7 @@ export class ResponseSockets {
   }
 
   async #checkKey(socket: ResponseSocket): Promise<void> {
-    try {
-      const caller = await authenticateCaller(this.#gateway.authenticate, socket.request())
-      if (caller.accountStatus === 'active') return
-      socket.refuse(new GatewayError('account_suspended', 'This account is suspended'))
-    } catch (error) {
-      // A database that is away says nothing about the key.
-      if (error instanceof GatewayError && error.status === 401) socket.refuse(error)
-    }
+    const end = await endOfAccess(this.#gateway.authenticate, socket.request())
+    if (end !== undefined) socket.refuse(end)
   }
 }

@@ -4,6 +4,7 @@ import { GatewayError } from '@/errors/gateway-error.ts'
 import { type BodyTerms, inRoom, termsOf } from '@/exchange/admission/body-arrival.ts'
 import { attend } from '@/exchange/attendance.ts'
 import type { Listener } from '@/exchange/call.ts'
+import type { Interruption } from '@/exchange/interruption.ts'
 import { identityHeaders } from '@/exchange/relay/reply.ts'
 import type { ResponseGateway } from '@/exchange/responses/kept-responses.ts'
 import { eventResponse } from '@/exchange/responses/response-events.ts'
@@ -22,6 +23,8 @@ interface StoredCall {
   query: URLSearchParams
   headers: Record<string, string>
   terms: BodyTerms
+  /** Begins to look whether they may be given more. */
+  follow: () => Interruption
 }
 
 /** The responses that were stored: to be fetched, followed, cancelled, deleted, their input listed. */
@@ -35,6 +38,7 @@ export function storedResponses(gateway: ResponseGateway, listener: Listener) {
         query: new URL(request.url).searchParams,
         headers: identityHeaders(record.id, 'responses'),
         terms: termsOf(caller, gateway),
+        follow: () => gateway.followers.follow(request, listener),
       }
       return inTime(act(call), gateway.clock)
     })
@@ -63,7 +67,7 @@ async function show(gateway: ResponseGateway, call: StoredCall): Promise<Respons
   if (!background && !(await inRoom(BODIES * responseBytes, terms, isMade))) {
     throw invalidRequest('stream', 'this response was not made as a stream')
   }
-  return eventResponse(gateway, key, after, headers)
+  return eventResponse(gateway, key, { after, headers, interruption: call.follow() })
 }
 
 async function remove(gateway: ResponseGateway, { key, headers }: StoredCall): Promise<Response> {

@@ -190,6 +190,59 @@ test('lets the second read along while the first streams, in this process or ano
   await neighbour.stop()
 })
 
+describe('of two keys that wait for one answer, the one that is revoked', () => {
+  const newKey = () => gateway.keys.createKey({ accountId: gateway.accountId, name: '' })
+
+  test.each([...SURFACES])('is told so in the stream of %s, and it goes on for the other', async surface => {
+    const feed = fedStream()
+    upstream.answer = () => eventStream(feed.stream)
+    feed.write(chunkOf('one, two'))
+    const other = await newKey()
+    const asked = { stream: true, model: 'chat/echo' }
+    const first = await ask(surface, asked)
+    const second = readerOf(await ask(surface, { ...asked, apiKey: other.key }))
+    expect(await second.readUntil('one')).toContain('one')
+    await gateway.keys.revokeKey(other.id)
+    expect(await second.readUntil('revoked')).toContain('This API key was revoked')
+    // Not all of Google's clients read the event.
+    const ending = second.rest().then(
+      () => 'closed',
+      () => 'broken',
+    )
+    expect(await ending).toBe(surface === 'gemini' ? 'broken' : 'closed')
+    const told = await second.readUntil('')
+    if (surface === 'responses') {
+      const numbers = [...told.matchAll(/"sequence_number":(\d+)/g)].map(([, number]) => Number(number))
+      expect(numbers).toEqual(numbers.map((_, index) => index))
+      expect(told).toContain('event: response.failed')
+    }
+    feed.write(END)
+    feed.close()
+    expect(await first.text()).not.toContain('revoked')
+    expect((await ask(surface, asked)).headers.get('idempotent-replayed')).toBe('true')
+    expect(upstream.seen).toHaveLength(1)
+  })
+
+  test('is told so of an answer in one piece, and the other gets it', async () => {
+    const answered = Promise.withResolvers<void>()
+    upstream.answer = async (request, signal) => {
+      await answered.promise
+      return simulated(request, signal)
+    }
+    const other = await newKey()
+    const first = ask('messages')
+    await until(() => upstream.seen.length === 1)
+    const second = ask('messages', { apiKey: other.key })
+    await until(
+      async () => (await gateway.database.sql`select from idempotent_run where key = ${key}`).length > 0,
+    )
+    await gateway.keys.revokeKey(other.id)
+    expect(await readError(await second, 'messages')).toMatchObject({ status: 401, code: 'invalid_api_key' })
+    answered.resolve()
+    expect((await first).status).toBe(200)
+  })
+})
+
 test('runs once when two arrive together at two processes', async () => {
   const neighbour = await startNeighbour(gateway)
   await newCharges()

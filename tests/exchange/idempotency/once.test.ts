@@ -5,6 +5,7 @@ import { type TestDatabase, testDatabase } from '#tests/support/stores/database.
 import { until } from '#tests/support/upstreams/upstream.ts'
 import { Idempotency } from '@/exchange/idempotency/idempotency.ts'
 import { type RunClaim, type RunStore, runStore } from '@/exchange/idempotency/store.ts'
+import { interruptionBy } from '@/exchange/interruption.ts'
 import { createLog } from '@/telemetry/log.ts'
 
 let database: TestDatabase
@@ -37,13 +38,18 @@ afterAll(async () => {
 const EVER = Number.POSITIVE_INFINITY
 
 const claim = (key: string): RunClaim => ({ accountId: 1, key, fingerprint: new Uint8Array(32) })
-const caller = (signal?: AbortSignal) =>
-  new Request('http://tollgate/', signal === undefined ? {} : { signal })
+const caller = () => new Request('http://tollgate/')
+/** Who asks, and may be given what another began until they leave. */
+const asking = (signal = new AbortController().signal) => ({
+  signal,
+  surface: 'chat' as const,
+  follow: () => interruptionBy(signal),
+})
 
 test('a request that broke off without an answer may be made again', async () => {
   const made: number[] = []
   const ask = (answer: () => Promise<Response>) =>
-    idempotency.once(claim('broken'), caller(), () => {
+    idempotency.once(claim('broken'), asking(), () => {
       made.push(made.length)
       return { request: caller(), answer }
     })
@@ -55,7 +61,7 @@ test('a request that broke off without an answer may be made again', async () =>
 
 test('a stored answer that the database does not give is a failure, and no answer that breaks off', async () => {
   const ask = () =>
-    idempotency.once(claim('unreadable'), caller(), () => ({
+    idempotency.once(claim('unreadable'), asking(), () => ({
       request: caller(),
       answer: async () => new Response('said'),
     }))
@@ -76,7 +82,7 @@ test('whoever waits for an answer that breaks off before it began makes the requ
   }
   const answer = Promise.withResolvers<Response>()
   const ask = (said: Promise<Response>) =>
-    idempotency.once(claim('waited-for'), caller(), () => ({ request: caller(), answer: () => said }))
+    idempotency.once(claim('waited-for'), asking(), () => ({ request: caller(), answer: () => said }))
   const first = ask(answer.promise)
   await answered(claims, 1)
   const second = ask(Promise.resolve(new Response('said')))
@@ -92,12 +98,12 @@ test('whoever waits for an answer that breaks off before it began makes the requ
 
 test('whoever leaves while another has the key gets no run of their own', async () => {
   const answer = Promise.withResolvers<Response>()
-  const first = idempotency.once(claim('shared'), caller(), () => ({
+  const first = idempotency.once(claim('shared'), asking(), () => ({
     request: caller(),
     answer: () => answer.promise,
   }))
   const left = AbortSignal.abort()
-  const second = idempotency.once(claim('shared'), caller(left), () => {
+  const second = idempotency.once(claim('shared'), asking(left), () => {
     throw new Error('it was run')
   })
   await expect(second).rejects.toMatchObject({ kind: 'client_closed' })
@@ -108,7 +114,7 @@ test('whoever leaves while another has the key gets no run of their own', async 
 test('whoever takes long keeps the key, as the lease is renewed every two seconds', async () => {
   const answer = Promise.withResolvers<Response>()
   const begun = Promise.withResolvers<void>()
-  const asked = idempotency.once(claim('long'), caller(), () => {
+  const asked = idempotency.once(claim('long'), asking(), () => {
     begun.resolve()
     return { request: caller(), answer: () => answer.promise }
   })
@@ -130,7 +136,7 @@ test('is quiet when the last answer is there that is fetched for nobody but a re
   const left = new AbortController()
   const answer = Promise.withResolvers<Response>()
   const begun = Promise.withResolvers<void>()
-  const asked = idempotency.once(claim('left'), caller(left.signal), () => {
+  const asked = idempotency.once(claim('left'), asking(left.signal), () => {
     begun.resolve()
     return { request: caller(), answer: () => answer.promise }
   })
@@ -247,7 +253,7 @@ test.each(['a process begins', 'the database is back', 'the clock of the databas
       ahead = 60_000
       await pass(2000)
     }
-    const asked = once.once(claim(key), caller(), () => ({
+    const asked = once.once(claim(key), asking(), () => ({
       request: caller(),
       answer: async () => new Response('said'),
     }))
@@ -344,7 +350,7 @@ describe('when the clock of the database was set forward', () => {
       late.clock.advance(100)
       await answered(...asks)
     }
-    const asked = late.once.once(claim('other'), caller(), () => {
+    const asked = late.once.once(claim('other'), asking(), () => {
       throw new Error('it was run a second time')
     })
     await answered(...asks)
@@ -369,13 +375,13 @@ describe('when the clock of the database was set forward', () => {
     await using running = await process(0)
     const asks = [spyOn(store, 'claim'), spyOn(store, 'find')]
     const answer = Promise.withResolvers<Response>()
-    const first = running.once.once(claim('own'), caller(), () => ({
+    const first = running.once.once(claim('own'), asking(), () => ({
       request: caller(),
       answer: () => answer.promise,
     }))
     await answered(...asks)
     await database.sql`update idempotent_run set leased_until = now() - interval '1 hour' where key = 'own'`
-    const second = running.once.once(claim('own'), caller(), () => {
+    const second = running.once.once(claim('own'), asking(), () => {
       throw new Error('it was run a second time')
     })
     await answered(...asks)
@@ -391,7 +397,7 @@ describe('when the clock of the database was set forward', () => {
     await settled()
     await database.sql`
       update idempotent_run set state = 'running', leased_until = now() - interval '1 hour' where key = 'own'`
-    const third = await running.once.once(claim('own'), caller(), () => ({
+    const third = await running.once.once(claim('own'), asking(), () => ({
       request: caller(),
       answer: async () => new Response('said anew'),
     }))
@@ -432,7 +438,7 @@ describe('while the database is away', () => {
     expect(lines).toEqual([])
     const answer = Promise.withResolvers<Response>()
     const begun = Promise.withResolvers<void>()
-    const asked = once.once(claim('stranded'), caller(), () => {
+    const asked = once.once(claim('stranded'), asking(), () => {
       begun.resolve()
       return { request: caller(), answer: () => answer.promise }
     })
@@ -468,7 +474,7 @@ describe('while the database is away', () => {
     const { once, pass, lines } = stranded(() => new Promise(() => {}))
     const answer = Promise.withResolvers<Response>()
     const begun = Promise.withResolvers<void>()
-    const asked = once.once(claim('stranded-late'), caller(), () => {
+    const asked = once.once(claim('stranded-late'), asking(), () => {
       begun.resolve()
       return { request: caller(), answer: () => answer.promise }
     })

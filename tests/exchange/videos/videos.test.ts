@@ -4,7 +4,7 @@ import { startNeighbour } from '#tests/support/gateway/gateway.ts'
 import { openPayer } from '#tests/support/gateway/payer.ts'
 import { least } from '#tests/support/least.ts'
 import { manualClock } from '#tests/support/manual-clock.ts'
-import { endlessBody, until } from '#tests/support/upstreams/upstream.ts'
+import { endlessBody, fedStream, until } from '#tests/support/upstreams/upstream.ts'
 import { videoMaker } from '#tests/support/upstreams/video-maker.ts'
 import { readError } from '#tests/surfaces/calls.ts'
 import { VideoWatch } from '@/exchange/videos/watch.ts'
@@ -786,6 +786,26 @@ describe('content', () => {
       return until(() => closed)
     }
     expect(await least(1000, leave)).toBeLessThan(1000)
+  })
+
+  test('breaks off once the key is revoked by which it is fetched', async () => {
+    const id = await made('sora')
+    const begun = Promise.withResolvers<AbortSignal>()
+    maker.film = (_, signal) => {
+      begun.resolve(signal)
+      const fed = fedStream()
+      fed.write('the first of it')
+      return new Response(fed.stream)
+    }
+    const other = await gateway.keys.createKey({ accountId: gateway.accountId, name: '' })
+    const response = await fetch(`${gateway.url}/v1/videos/${id}/content`, {
+      headers: { authorization: `Bearer ${other.key}` },
+    })
+    const rest = response.text()
+    const signal = await begun.promise
+    await gateway.keys.revokeKey(other.id)
+    await expect(rest).rejects.toThrow()
+    await until(() => signal.aborted)
   })
 
   test('has its length told to a HEAD, for which it is not read', async () => {

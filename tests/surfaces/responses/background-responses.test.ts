@@ -40,6 +40,11 @@ async function collect(stream: AsyncIterable<ResponseStreamEvent>): Promise<Resp
   return events
 }
 
+// biome-ignore lint/suspicious/noExplicitAny: events as they came, which the expectations take apart
+function eventsOf(text: string): any[] {
+  return text.split('\n').flatMap(line => (line.startsWith('data: ') ? [JSON.parse(line.slice(6))] : []))
+}
+
 /** The start of a chat answer that the test goes on with. */
 function begun() {
   const fed = fedStream()
@@ -162,6 +167,27 @@ test('a stream goes on where it was once a database that was away is back', asyn
   } finally {
     store.eventsAfter = eventsAfter
   }
+})
+
+test('whoever follows a response with a key that is revoked is told so in the stream, and it goes on for the others', async () => {
+  const { finish } = begun()
+  const other = await gateway.keys.createKey({ accountId: gateway.accountId, name: '' })
+  const { id } = await openai.responses.create({ model: 'chat/echo', input: 'go', background: true })
+  const first = openai.responses.retrieve(id, { stream: true }).then(collect)
+  const followed = await fetch(`${gateway.url}/v1/responses/${id}?stream=true`, {
+    headers: { authorization: `Bearer ${other.key}` },
+  })
+  await until(async () => (await openai.responses.retrieve(id)).status === 'in_progress')
+  await gateway.keys.revokeKey(other.id)
+  const events = eventsOf(await followed.text())
+  expect(events.map(({ sequence_number }) => sequence_number)).toEqual(events.map((_, index) => index))
+  expect(events.slice(-2)).toMatchObject([
+    { type: 'error', message: expect.stringContaining('This API key was revoked') },
+    { type: 'response.failed', response: { id, status: 'failed' } },
+  ])
+  finish()
+  expect((await first).at(-1)).toMatchObject({ type: 'response.completed' })
+  expect((await ended(id)).output_text).toBe('first words and last')
 })
 
 test('nothing goes on from a response that still runs', async () => {

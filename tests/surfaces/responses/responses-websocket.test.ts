@@ -10,6 +10,7 @@ import { scriptedGateway } from '#tests/support/gateway/scripted-gateway.ts'
 import { manualClock } from '#tests/support/manual-clock.ts'
 import { simulated } from '#tests/support/upstreams/simulated.ts'
 import { eventStream, fedStream, until } from '#tests/support/upstreams/upstream.ts'
+import { KEYS_CHANNEL } from '@/accounts/key-changes.ts'
 import { asArray, asObject, type JsonObject, parseObject } from '@/json/json.ts'
 import { BodyRoom } from '@/limits/body-room.ts'
 import type { ResponseSocket } from '@/surfaces/responses/response-socket.ts'
@@ -361,7 +362,8 @@ describe('who may connect', () => {
     const sockets = new ResponseSockets(gateway.server.gateway, 2)
     const server: Server<ResponseSocket> = Bun.serve<ResponseSocket>({
       port: 0,
-      fetch: request => sockets.upgrade(server, request, request, { addressOf: () => undefined }),
+      fetch: request =>
+        sockets.upgrade(server, request, request, { addressOf: () => undefined, isOpen: () => true }),
       websocket: sockets.handler,
     })
     const url = `http://localhost:${server.port}`
@@ -402,9 +404,35 @@ describe('who may connect', () => {
   })
 })
 
+/** A gateway whose time the tests pass. */
+const clock = manualClock()
+const other = await scriptedGateway({ clock })
+const connectThere = (key = other.gateway.key) =>
+  connect({ authorization: `Bearer ${key}` }, '', `${other.gateway.url.replace('http', 'ws')}/v1/responses`)
+
+test('what runs on a connection when its key expires goes on to its end, and the next request is a 401', async () => {
+  const { gateway, upstream } = other
+  const { id, key } = await gateway.keys.createKey({ accountId: gateway.accountId, name: '' })
+  const connection = await connectThere(key)
+  const fed = fedStream()
+  fed.write(FIRST_WORDS)
+  upstream.answer = () => eventStream(fed.stream)
+  connection.send(create({ model: 'chat/echo', input: 'hi' }))
+  await until(() => textOf(connection.frames) === 'first')
+  await gateway.database.sql`update api_key set expires_at = to_timestamp(0) where id = ${id}`
+  await gateway.database.sql`select pg_notify(${KEYS_CHANNEL}, 'all')`
+  const headers = { authorization: `Bearer ${key}` }
+  await until(async () => (await fetch(`${gateway.url}/v1/models`, { headers })).status === 401)
+  clock.advance(2_000)
+  fed.write('data: {"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}\n\ndata: [DONE]\n\n')
+  fed.close()
+  expect((await connection.answer()).at(-1)).toMatchObject({ type: 'response.completed' })
+  connection.send(create({ model: 'chat/echo', input: 'hi' }))
+  expect((await connection.closed).code).toBe(1008)
+  expect(connection.frames.at(-1)).toMatchObject({ type: 'error', status: 401 })
+})
+
 describe('where memory is short', async () => {
-  const clock = manualClock()
-  const other = await scriptedGateway({ clock })
   const seen = { usedBytes: 0 }
   other.gateway.server.gateway.bodyRoom = new BodyRoom({
     clock,
@@ -413,7 +441,6 @@ describe('where memory is short', async () => {
     onRefused: () => undefined,
   })
   const headers = { authorization: `Bearer ${other.gateway.key}` }
-  const connectThere = () => connect(headers, '', `${other.gateway.url.replace('http', 'ws')}/v1/responses`)
   const turnedAway = async () => (await other.gateway.metrics.shed.get()).values
   const warnings = () => other.gateway.logLines.filter(line => line.includes('memory is short'))
   const look = (usedBytes: number) => {
