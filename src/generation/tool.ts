@@ -8,6 +8,7 @@ export interface FunctionTool {
   name: string
   /** Responses' tool groups. The full identity of a tool is namespace and name. */
   namespace: string | undefined
+  /** Never empty, which AWS and Azure refuse. */
   description: string | undefined
   /** JSON Schema of the arguments; undefined when the function takes none. */
   parameters: JsonObject | undefined

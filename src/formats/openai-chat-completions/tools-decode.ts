@@ -69,7 +69,7 @@ function functionTool(definition: JsonObject, holder: JsonObject | undefined): F
     type: 'function',
     name: asString(definition['name']) ?? '',
     namespace: undefined,
-    description: asString(definition['description']),
+    description: asNonEmpty(definition['description']),
     parameters: asObject(definition['parameters']),
     strict: asBoolean(definition['strict']),
     cache: holder === undefined ? undefined : cacheMark(holder),
@@ -86,7 +86,7 @@ function customTool(custom: JsonObject): CustomTool {
     type: 'custom',
     name: asString(custom['name']) ?? '',
     namespace: undefined,
-    description: asString(custom['description']),
+    description: asNonEmpty(custom['description']),
     grammar: isKnown ? { syntax, definition } : undefined,
   }
 }

@@ -2,6 +2,7 @@ import { expect, test } from 'bun:test'
 import { TARGETS, USUAL_HABITS } from '#tests/transcripts/conversion.ts'
 import { lowerRequest } from '@/formats/lowering/lowering.ts'
 import { CODECS } from '@/formats/registry.ts'
+import { FORMATS, type Format } from '@/generation/format.ts'
 import { asArray, asObject, type JsonObject } from '@/json/json.ts'
 
 /** What an upstream of OpenAI's is told of a tool that a caller of Messages declared with this schema. */
@@ -75,3 +76,38 @@ test.each<[string, JsonObject, JsonObject]>([
       expect(told(format, schema)).toEqual(expected)
   },
 )
+
+const NOTHING_SAID: Record<Format, JsonObject> = {
+  'openai-chat-completions': {
+    messages: [{ role: 'user', content: 'a' }],
+    tools: [
+      { type: 'function', function: { name: 'f', description: '' } },
+      { type: 'custom', custom: { name: 'g', description: '' } },
+    ],
+  },
+  'openai-responses': {
+    input: 'a',
+    tools: [
+      { type: 'function', name: 'f', description: '' },
+      { type: 'custom', name: 'g', description: '' },
+      { type: 'namespace', name: 'n', description: '', tools: [{ name: 'h', description: '' }] },
+    ],
+  },
+  'anthropic-messages': {
+    max_tokens: 90,
+    messages: [{ role: 'user', content: 'a' }],
+    tools: [{ name: 'f', description: '', input_schema: { type: 'object' } }],
+  },
+  'gemini-generate-content': {
+    contents: [{ parts: [{ text: 'a' }] }],
+    tools: [{ functionDeclarations: [{ name: 'f', description: '' }] }],
+  },
+}
+
+test.each(FORMATS)('%s: a tool whose description is empty has none', format => {
+  const request = CODECS[format].decodeRequest(NOTHING_SAID[format], { model: 'm', stream: false })
+  for (const to of FORMATS) {
+    const { body } = lowerRequest(request, CODECS[to], TARGETS[to], USUAL_HABITS)
+    expect(JSON.stringify(body['tools'])).not.toContain('"description":""')
+  }
+})

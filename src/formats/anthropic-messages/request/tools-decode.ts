@@ -10,7 +10,7 @@ import type {
   Tool,
   ToolChoice,
 } from '@/generation/tool.ts'
-import { asBoolean, asObject, asString, type JsonObject, type JsonValue } from '@/json/json.ts'
+import { asBoolean, asNonEmpty, asObject, asString, type JsonObject, type JsonValue } from '@/json/json.ts'
 import { offeredTools } from './tool-changes.ts'
 
 /** Tools that the caller runs itself, by the beginning of their versioned type. Their calls are plain tool_use. */
@@ -45,7 +45,7 @@ function decodeFunction(wire: JsonObject, path: string): FunctionTool {
     type: 'function',
     name,
     namespace: undefined,
-    description: asString(wire['description']),
+    description: asNonEmpty(wire['description']),
     parameters: asObject(wire['input_schema']),
     strict: asBoolean(wire['strict']),
     cache: cacheMark(wire),

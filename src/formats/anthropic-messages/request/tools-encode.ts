@@ -78,7 +78,7 @@ function encodeFunction(tool: FunctionTool, model: ModelTraits, losses: Losses):
   const schema = objectSchema(tool.parameters ?? NO_INPUT)
   const block = {
     name: tool.name,
-    ...(tool.description !== undefined && tool.description !== '' && { description: tool.description }),
+    ...(tool.description !== undefined && { description: tool.description }),
     input_schema: strict ? closedSchema(schema) : newerSchema(schema),
     ...(strict && { strict: true }),
   }

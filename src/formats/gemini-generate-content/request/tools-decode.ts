@@ -3,6 +3,7 @@ import { NO_SETTINGS } from '@/formats/tools/web-search.ts'
 import type { HostedToolKind, Tool, ToolChoice } from '@/generation/tool.ts'
 import {
   asArray,
+  asNonEmpty,
   asObject,
   asString,
   asStrings,
@@ -30,7 +31,7 @@ function decodeFunction(declaration: JsonObject): Tool {
     type: 'function',
     name: asString(declaration['name']) ?? '',
     namespace: undefined,
-    description: asString(declaration['description']),
+    description: asNonEmpty(declaration['description']),
     parameters:
       asObject(declaration['parametersJsonSchema']) ??
       (openapi === undefined ? undefined : liftSchema(openapi)),

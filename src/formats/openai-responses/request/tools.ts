@@ -15,6 +15,7 @@ import type {
 import {
   asArray,
   asBoolean,
+  asNonEmpty,
   asObject,
   asString,
   type JsonObject,
@@ -64,7 +65,7 @@ function decodeFunction(tool: JsonObject, namespace: string | undefined, path: s
     type: 'function',
     name: toolName(tool, path),
     namespace,
-    description: asString(tool['description']),
+    description: asNonEmpty(tool['description']),
     parameters: asObject(tool['parameters']),
     strict: asBoolean(tool['strict']),
     cache: undefined,
@@ -79,7 +80,7 @@ function decodeCustom(tool: JsonObject, namespace: string | undefined, path: str
     type: 'custom',
     name: toolName(tool, path),
     namespace,
-    description: asString(tool['description']),
+    description: asNonEmpty(tool['description']),
     grammar: definition === undefined ? undefined : { syntax, definition },
   }
 }
@@ -87,7 +88,7 @@ function decodeCustom(tool: JsonObject, namespace: string | undefined, path: str
 /** What the caller says of the group is said of each member: no upstream is told of groups (tools/lower.ts). */
 function decodeNamespace(tool: JsonObject, path: string): Tool[] {
   const namespace = toolName(tool, path)
-  const about = asString(tool['description'])
+  const about = asNonEmpty(tool['description'])
   return asArray(tool['tools']).flatMap((value, index) => {
     const member = asObject(value)
     const memberPath = `${path}.tools[${index}]`
@@ -98,7 +99,7 @@ function decodeNamespace(tool: JsonObject, path: string): Tool[] {
 }
 
 function describedBy(tool: Tool, about: string | undefined): Tool {
-  if (about === undefined || about === '' || (tool.type !== 'function' && tool.type !== 'custom')) return tool
+  if (about === undefined || (tool.type !== 'function' && tool.type !== 'custom')) return tool
   return { ...tool, description: [tool.description, about].filter(Boolean).join('\n\n') }
 }
 
