@@ -138,13 +138,21 @@ const UNTHINKING =
   /^(?:litellm\.\w+: )?(?:\w+Exception - )?(?:"[^"]*" does not support thinking$|unrecognized request argument supplied: reasoning_effort\b|(?:unsupported parameter: )?['`]?reasoning(?:_effort|\.effort)['`]? is not supported with this model|model \S+ does not support parameter reasoningEffort\b)/i
 
 /** The 429 of a key whose credit is gone: no wait helps, and each try costs one. */
-function isSpent({ code, message }: Complaint): boolean {
+function isSpent({ code, message, details }: Complaint): boolean {
+  if (details?.['error_code'] === 'enforced_spend_limit_reached') return true
   return (SPENT.has(code) && !ALIBABAS_MINUTE.test(message)) || SPENT_TEAM.test(message)
 }
 
-/** OpenAI's words for that, Moonshot's and Z.ai's number. */
+/**
+ * OpenAI's words for that (https://help.openai.com/en/articles/6614457-troubleshooting-api-usage-and-spend-limits), Moonshot's
+ * and Z.ai's number. Anthropic's is among its details: https://platform.claude.com/docs/en/api/rate-limits
+ */
 const SPENT: ReadonlySet<string | undefined> = new Set([
   'insufficient_quota',
+  'credit_balance_exhausted',
+  'organization_spend_limit_exceeded',
+  'project_spend_limit_exceeded',
+  'organization_usage_limit_exceeded',
   'billing_hard_limit_reached',
   'exceeded_current_quota_error',
   '1113',

@@ -116,7 +116,20 @@ describe('an account without money is the operator`s, whatever status says so', 
       'xAI',
       '{"code":"Some resource has been exhausted","error":"Your team 6d2a has either used all available credits or reached its monthly spending limit."}',
     ],
-  ])('a 429 of %s closes the key', (_, body) => {
+    ...[
+      'credit_balance_exhausted',
+      'organization_spend_limit_exceeded',
+      'project_spend_limit_exceeded',
+      'organization_usage_limit_exceeded',
+    ].map(code => [
+      `OpenAI, ${code},`,
+      `{"error":{"message":"No more this month.","type":"insufficient_quota","param":null,"code":"${code}"}}`,
+    ]),
+    [
+      'Anthropic, of the most that its owner`s tier may spend,',
+      '{"type":"error","error":{"type":"rate_limit_error","message":"You have reached your API usage limits.","details":{"error_code":"enforced_spend_limit_reached"}}}',
+    ],
+  ])('a 429 of %s closes the key', (_, body = '') => {
     const error = judge(CODECS['openai-chat-completions'].decodeFault(429, body))
     expect(error).toMatchObject({ status: 429, kind: 'upstream_rate_limited', blames: 'key' })
   })

@@ -319,6 +319,7 @@ const STATUS_WORDS: readonly (readonly [RegExp, number])[] = [
   [/overloaded/, 529],
   [/unavailable/, 503],
   [/insufficient_quota|rate_limit|resource_exhausted|too_many_requests|throttl/, 429],
+  [/credit_balance_exhausted|(?:spend|usage)_limit_exceeded/, 429],
   [/billing|insufficient_(?:balance|credit)|payment/, 402],
   [/api_key|authentication|unauthenticated|unauthorized/, 401],
   [/permission|forbidden/, 403],

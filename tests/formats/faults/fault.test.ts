@@ -76,6 +76,9 @@ describe('the status', () => {
     ['{"error":{"message":"m","type":"server_error"}}', 500],
     ['{"error":{"code":8,"status":"RESOURCE_EXHAUSTED","message":"m"}}', 429],
     ['{"error":{"message":"m","code":"insufficient_quota"}}', 429],
+    ['{"error":{"message":"m","type":"insufficient_quota","code":"credit_balance_exhausted"}}', 429],
+    ['{"error":{"message":"m","type":"insufficient_quota","code":"project_spend_limit_exceeded"}}', 429],
+    ['{"error":{"message":"m","type":"insufficient_quota","code":"organization_usage_limit_exceeded"}}', 429],
     ...[
       'bio_policy',
       'misalignment_policy_violation',
