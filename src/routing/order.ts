@@ -80,7 +80,8 @@ export function orderCandidates(candidates: readonly Candidate[], options: Order
 /**
  * What is left to try after a candidate failed. An upstream that fails is likely to fail with its next key too, so the
  * channel's others go to the end; what it refuses in its format (`ignored`) it refuses with each, so they go. A limit or
- * a refusal is the key's own, and the next key of the channel is still the nearest to the conversation's cache.
+ * a refusal is the key's own, or one model's with it, and the next key of the channel is still the nearest to the
+ * conversation's cache.
  */
 export function afterFailure(
   rest: readonly Candidate[],
@@ -93,13 +94,13 @@ export function afterFailure(
       ({ route }) => route.channel.id !== channel.id || route.upstreamModel !== upstreamModel,
     )
   }
-  if (kind === 'model_refused') {
+  if (kind === 'model_refused' || kind === 'upstream_rate_limited') {
     return rest.filter(
       ({ route, key }) =>
         !isDestination({ route, key }, destinationOf(failed)) || route.upstreamModel !== upstreamModel,
     )
   }
-  if (kind === 'upstream_rate_limited' || kind === 'upstream_auth') {
+  if (kind === 'upstream_auth') {
     return rest.filter(({ route, key }) => !isDestination({ route, key }, destinationOf(failed)))
   }
   return lastWhere(rest, ({ route }) => route.channel.id === channel.id)

@@ -113,10 +113,12 @@ export function exposeLoad(
   )
 }
 
-/** What breakers say of one key of a channel, or (without a position) of the channel as a whole. */
+/** What breakers say of one key of a channel, perhaps for one model only, or (without a position) of the channel as a whole. */
 export interface BreakerReading {
   channel: string
   key: string
+  /** By the upstream's name. */
+  model?: string
   state: 'closed' | 'open' | 'half-open'
   /** Why it is not closed. */
   cause: 'failing' | 'rate-limited' | 'refused' | undefined
@@ -134,19 +136,20 @@ export function exposeBreakers({ registry }: Pick<Metrics, 'registry'>, read: ()
     registers: [registry],
     collect() {
       this.reset()
-      for (const { channel, key, state } of read()) this.set({ channel, key }, BREAKER_STATES[state])
+      for (const { channel, key, model, state } of read())
+        if (model === undefined) this.set({ channel, key }, BREAKER_STATES[state])
     },
   })
   new Gauge({
     name: 'tollgate_held_back',
-    help: 'Channels and keys that are held back, by cause; a key that is "refused" was revoked, or its credit is gone.',
-    labelNames: ['channel', 'key', 'cause'] as const,
+    help: 'Channels, keys and models of keys that are held back, by cause; a key that is "refused" was revoked, or its credit is gone, or it may not use the model.',
+    labelNames: ['channel', 'key', 'model', 'cause'] as const,
     aggregator: 'max',
     registers: [registry],
     collect() {
       this.reset()
-      for (const { channel, key, cause } of read())
-        if (cause !== undefined) this.set({ channel, key, cause }, 1)
+      for (const { channel, key, model, cause } of read())
+        if (cause !== undefined) this.set({ channel, key, ...(model !== undefined && { model }), cause }, 1)
     },
   })
 }

@@ -374,7 +374,22 @@ describe('a channel that keeps failing', () => {
     expect((await post(model, false)).status).toBe(200)
     expect([first.seen.length, second.seen.length]).toEqual([2, 3])
     const shown = gateway.server.channelHealth().find(({ channel }) => channel === `a-${round}`)
-    expect(shown?.keys[0]).toMatchObject({ breaker: { state: 'closed' }, refusedModels: [{ model: 'new' }] })
+    expect(shown?.keys[0]).toMatchObject({ breaker: { state: 'closed' }, pausedModels: [{ model: 'new' }] })
+  })
+
+  test('is asked for other models when its key is at the limit of one, and not for that one because they were served', async () => {
+    answerFirst = ({ body }) =>
+      new TextDecoder().decode(body).includes('"new"')
+        ? new Response('{"error":{"message":"slow down"}}', { status: 429, headers: { 'retry-after': '60' } })
+        : new Response(GOOD_WHOLE)
+    const model = await twoChannels()
+    for (const one of [`new-${round}`, model, `new-${round}`, model])
+      expect((await post(one, false)).status).toBe(200)
+    expect([first.seen.length, second.seen.length]).toEqual([3, 2])
+    const metrics = await (await fetch(`${gateway.opsUrl}/metrics`)).text()
+    expect(metrics).toContain(
+      `tollgate_held_back{channel="a-${round}",key="0",model="new",cause="rate-limited"} 1`,
+    )
   })
 
   test('shows a key that was refused, and goes on knowing it when the channel is edited', async () => {

@@ -267,25 +267,22 @@ describe('after a failure', () => {
     expect(left).toContain(otherModel)
   })
 
-  test('model_refused: that key is not asked for that model again, and all else stays in its order', () => {
-    if (failed === undefined) throw new Error('no candidate')
-    const otherModel = { ...failed, route: routeOf(failed.route.channel, { upstreamModel: 'another' }) }
-    expect(afterFailure([...others, failed, otherModel], failed, 'model_refused')).toEqual([
-      ...others,
-      otherModel,
-    ])
-  })
-
-  test.each(['upstream_auth', 'upstream_rate_limited'] as const)(
-    '%s: the next key of the same channel is next, and the same key nowhere',
+  test.each(['model_refused', 'upstream_rate_limited'] as const)(
+    '%s: that key is not asked for that model again, and all else stays in its order',
     kind => {
       if (failed === undefined) throw new Error('no candidate')
-      const again = { ...failed, route: routeOf(failed.route.channel, { upstreamModel: 'another' }) }
-      expect(places(afterFailure([...others, again], failed, kind))).toEqual([
-        { channelId: 1, keyId: 101 },
-        { channelId: 2, keyId: 200 },
-        { channelId: 2, keyId: 201 },
-      ])
+      const otherModel = { ...failed, route: routeOf(failed.route.channel, { upstreamModel: 'another' }) }
+      expect(afterFailure([...others, failed, otherModel], failed, kind)).toEqual([...others, otherModel])
     },
   )
+
+  test('upstream_auth: the next key of the same channel is next, and the same key nowhere', () => {
+    if (failed === undefined) throw new Error('no candidate')
+    const again = { ...failed, route: routeOf(failed.route.channel, { upstreamModel: 'another' }) }
+    expect(places(afterFailure([...others, again], failed, 'upstream_auth'))).toEqual([
+      { channelId: 1, keyId: 101 },
+      { channelId: 2, keyId: 200 },
+      { channelId: 2, keyId: 201 },
+    ])
+  })
 })

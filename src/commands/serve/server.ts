@@ -120,10 +120,16 @@ function expose(
   exposeLoad(metrics, () => ({ ...load.reading(), limitsAreDegraded: limiter.isDegraded }))
 }
 
-/** The breakers of channels and keys as the metrics want them. */
+/** The breakers of channels, keys and models as the metrics want them. */
 function breakersOf(channels: readonly ChannelHealth[]): BreakerReading[] {
   return channels.flatMap(({ channel, breaker, keys }) => [
     { channel, key: '', ...breaker },
-    ...keys.map(({ position, breaker }) => ({ channel, key: String(position), ...breaker })),
+    ...keys.flatMap(({ position, breaker, pausedModels }) => {
+      const key = { channel, key: String(position) }
+      return [
+        { ...key, ...breaker },
+        ...pausedModels.map(({ model, breaker }) => ({ ...key, model, ...breaker })),
+      ]
+    }),
   ])
 }

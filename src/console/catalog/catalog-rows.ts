@@ -25,7 +25,7 @@ export function channelRow(
         id,
         hint: hintOf(stored.apiKeys[index] ?? ''),
         breaker: breakerRow(key?.breaker),
-        refused_models: (key?.refusedModels ?? []).map(({ model, breaker }) => ({
+        paused_models: (key?.pausedModels ?? []).map(({ model, breaker }) => ({
           model,
           breaker: breakerRow(breaker),
         })),

@@ -27,8 +27,8 @@ export interface ChannelHealth {
     keyId: number | undefined
     position: number
     breaker: BreakerView
-    /** Models, by the upstream's names, that the key was refused for. */
-    refusedModels: readonly { model: string; breaker: BreakerView }[]
+    /** Models, by the upstream's names, that the key was refused for, or at whose limit it is. */
+    pausedModels: readonly { model: string; breaker: BreakerView }[]
   }[]
 }
 
@@ -70,7 +70,7 @@ export class Health {
   readonly #options: HealthOptions
   /** By `channelSubject` and `keySubject`. */
   readonly #entries = new Map<number, Entry>()
-  /** Models that keys were refused for; there are few, so nobody else's request looks here. */
+  /** Models that keys are paused for; there are few, so that mostly no request looks here. */
   readonly #models = new Map<string, Entry & { ofKey: number; model: string }>()
   /** Where channels and their keys are by now, as the catalog last said. */
   #addresses: ReadonlyMap<number, string> = new Map()
@@ -113,8 +113,8 @@ export class Health {
     const keyId = key?.id
     const ofKey = keySubject(channel.id, keyId)
     const plain: Ticket = { startedAt: now, isProbe: false }
-    const refused = this.#models.size === 0 ? undefined : this.#models.get(modelName(ofKey, model))
-    const modelTicket = ticketOf(refused, plain)
+    const ofModel = this.#models.size === 0 ? undefined : this.#models.get(modelName(ofKey, model))
+    const modelTicket = ticketOf(ofModel, plain)
     let channelTicket = ticketOf(this.#entries.get(channelSubject(channel.id)), plain)
     let keyTicket = ticketOf(this.#entries.get(ofKey), plain)
     return {
@@ -147,7 +147,7 @@ export class Health {
         keyId: key?.id,
         position,
         breaker: this.#view(keySubject(channel.id, key?.id)),
-        refusedModels: this.#refusedModels(keySubject(channel.id, key?.id)),
+        pausedModels: this.#pausedModels(keySubject(channel.id, key?.id)),
       })),
     }))
   }
@@ -177,7 +177,7 @@ export class Health {
     return entry === undefined ? READY : entry.breaker.standing(now)
   }
 
-  /** Only a refusal is remembered: how models do in general is what the breakers of channel and key count. */
+  /** Only a pause is remembered: how models do in general is what the breakers of channel and key count. */
   #reportModel(
     channel: Channel,
     { id, model }: { id: number | undefined; model: string },
@@ -232,7 +232,7 @@ export class Health {
     return { breaker: new Breaker(this.#options.random), address, firstByteMs: undefined }
   }
 
-  #refusedModels(key: number): { model: string; breaker: BreakerView }[] {
+  #pausedModels(key: number): { model: string; breaker: BreakerView }[] {
     return [...this.#models.values()]
       .filter(({ ofKey }) => ofKey === key)
       .map(({ model, breaker }) => ({ model, breaker: breaker.view(this.#options.clock) }))

@@ -36,7 +36,9 @@ interface Signals {
 
 /**
  * What an outcome says of its channel, of its key, and of its model with that key. A failing upstream counts against channel
- * and key, so that a pool's one bad key goes before its channel does; a limit or a refusal is the key's own.
+ * and key, so that a pool's one bad key goes before its channel does; a refusal is the key's own. A limit is one model's
+ * with the key, as at OpenAI, Anthropic, Google (https://ai.google.dev/gemini-api/docs/rate-limits) and most others; where
+ * it is the whole account's, each model finds out by itself.
  */
 export function signalsOf(outcome: Outcome): Signals {
   switch (outcome.kind) {
@@ -50,11 +52,15 @@ export function signalsOf(outcome: Outcome): Signals {
       const failure = { kind: 'failure', retryAfterMs, reason } as const
       return { channel: failure, key: failure, model: NEUTRAL }
     }
-    case 'upstream_rate_limited':
+    case 'upstream_rate_limited': {
+      const { retryAfterMs, reason } = outcome
+      const limit = { kind: 'pause', cause: 'rate-limited', retryAfterMs, reason } as const
+      return { channel: NEUTRAL, key: NEUTRAL, model: limit }
+    }
     case 'upstream_auth': {
       const { retryAfterMs, reason } = outcome
-      const cause = outcome.kind === 'upstream_auth' ? 'refused' : 'rate-limited'
-      return { channel: NEUTRAL, key: { kind: 'pause', cause, retryAfterMs, reason }, model: NEUTRAL }
+      const refusal = { kind: 'pause', cause: 'refused', retryAfterMs, reason } as const
+      return { channel: NEUTRAL, key: refusal, model: NEUTRAL }
     }
     case 'model_refused': {
       const { retryAfterMs, reason } = outcome

@@ -21,9 +21,9 @@ test('of a key that an upstream refused for one model administrators see that mo
     revision: '1',
   }
   const [first, second] = channelRow(stored, health.state([channel])[0], []).api_keys
-  expect(first?.refused_models).toEqual([])
+  expect(first?.paused_models).toEqual([])
   expect(second?.breaker.state).toBe('closed')
-  expect(second?.refused_models).toMatchObject([
+  expect(second?.paused_models).toMatchObject([
     { model: 'gpt-9', breaker: { state: 'open', cause: 'refused', reason, until: expect.any(String) } },
   ])
 })

@@ -32,7 +32,7 @@ const CHANNELS = [
   channelOf({ name: 'first', models: ['acme/Small'] }),
   channelOf({
     name: 'key refused',
-    api_keys: [{ id: 1, hint: null, breaker: IN_USE, refused_models: [{ model: 'm', breaker: HELD_BACK }] }],
+    api_keys: [{ id: 1, hint: null, breaker: IN_USE, paused_models: [{ model: 'm', breaker: HELD_BACK }] }],
   }),
   channelOf({ name: 'down', health: { breaker: HELD_BACK, first_byte_ms: null } }),
   channelOf({ name: 'last', format: 'anthropic-messages', base_url: 'https://other.example' }),

@@ -112,7 +112,7 @@ describe('whose fault it is', () => {
     health.retain([channel])
     expect([standing(channel), standing(channelOf(2, {}, 0))]).toEqual(['paused', 'ready'])
     expect(health.state([channel])[0]?.keys).toMatchObject([
-      { keyId: undefined, position: 0, breaker: { state: 'open' } },
+      { keyId: undefined, position: 0, pausedModels: [{ model: MODEL, breaker: { state: 'open' } }] },
     ])
   })
 
@@ -149,6 +149,34 @@ describe('whose fault it is', () => {
   })
 })
 
+describe('a key at its limit for one model', () => {
+  test('serves every other, and what they answer ends no pause', () => {
+    const { attempt, standing, health, clock } = underTest()
+    const channel = channelOf(1)
+    attempt(channel, 0, LIMITED)
+    attempt(channel, 0, { kind: 'ok' }, undefined, 'other')
+    expect([standing(channel), standing(channel, 0, 'other')]).toEqual(['paused', 'ready'])
+    expect(health.state([channel])[0]?.keys[0]).toMatchObject({
+      breaker: { state: 'closed' },
+      pausedModels: [{ model: MODEL, breaker: { state: 'open', cause: 'rate-limited' } }],
+    })
+    clock.advance(2_000)
+    expect(standing(channel)).toBe('probe')
+    attempt(channel, 0, { kind: 'ok' })
+    expect([standing(channel), health.state([channel])[0]?.keys[0]?.pausedModels]).toEqual(['ready', []])
+  })
+
+  test('and then for another waits for each of them', () => {
+    const { attempt, standing, clock } = underTest()
+    const channel = channelOf(1)
+    attempt(channel, 0, LIMITED)
+    clock.advance(1_000)
+    attempt(channel, 0, LIMITED, undefined, 'other')
+    clock.advance(1_000)
+    expect([standing(channel), standing(channel, 0, 'other')]).toEqual(['probe', 'paused'])
+  })
+})
+
 describe('a key that is refused for one model', () => {
   const NO_MODEL: Outcome = { kind: 'model_refused', retryAfterMs: undefined, reason: 'status 403' }
 
@@ -167,7 +195,7 @@ describe('a key that is refused for one model', () => {
     clock.advance(PAUSES.refused.firstMs)
     expect(standing(channel)).toBe('probe')
     attempt(channel, 0, { kind: 'ok' })
-    expect([standing(channel), health.state([channel])[0]?.keys[0]?.refusedModels]).toEqual(['ready', []])
+    expect([standing(channel), health.state([channel])[0]?.keys[0]?.pausedModels]).toEqual(['ready', []])
   })
 
   test('is probed for it once at a time', () => {
@@ -189,7 +217,7 @@ describe('a key that is refused for one model', () => {
     attempt(channel, 0, FAILED, undefined, 'other')
     early?.report({ kind: 'ok' })
     expect([standing(channel), standing(channel, 0, 'other')]).toEqual(['paused', 'ready'])
-    expect(health.state([channel])[0]?.keys[0]?.refusedModels.map(({ model }) => model)).toEqual([MODEL])
+    expect(health.state([channel])[0]?.keys[0]?.pausedModels.map(({ model }) => model)).toEqual([MODEL])
   })
 
   test('is shown, told to the log and to other processes, and gone with its key', () => {
@@ -201,7 +229,7 @@ describe('a key that is refused for one model', () => {
     for (const { health, standing } of [one, other]) {
       expect(health.state([channel])[0]?.keys[0]).toMatchObject({
         breaker: { state: 'closed' },
-        refusedModels: [{ model: MODEL, breaker: { state: 'open', cause: 'refused' } }],
+        pausedModels: [{ model: MODEL, breaker: { state: 'open', cause: 'refused' } }],
       })
       health.retain([channel])
       expect(standing(channel)).toBe('paused')
@@ -222,13 +250,13 @@ describe('a key that is refused for one model', () => {
     const { attempt, health } = underTest()
     const channel = channelOf(1, {}, 2)
     attempt(channel, 1, NO_MODEL)
-    expect(health.state([channel])[0]?.keys.map(({ refusedModels }) => refusedModels.length)).toEqual([0, 1])
+    expect(health.state([channel])[0]?.keys.map(({ pausedModels }) => pausedModels.length)).toEqual([0, 1])
   })
 
   test('keeps its place in memory small: of many that were refused the oldest are forgotten', () => {
     const { attempt, health } = underTest()
     for (let model = 0; model < 25_000; model += 1) attempt(channelOf(1), 0, NO_MODEL, undefined, `m${model}`)
-    const refused = health.state([channelOf(1)])[0]?.keys[0]?.refusedModels.map(({ model }) => model)
+    const refused = health.state([channelOf(1)])[0]?.keys[0]?.pausedModels.map(({ model }) => model)
     expect([refused?.length, refused?.[0], refused?.at(-1)]).toEqual([20_000, 'm5000', 'm24999'])
   })
 })

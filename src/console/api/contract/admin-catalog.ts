@@ -40,8 +40,8 @@ const breaker = closed({
   failed: Type.Integer(),
 })
 
-/** Models, by the upstream's names, that a key is not asked for, or for a try, since the upstream refused it for them. */
-const refusedModels = Type.Array(closed({ model: Type.String(), breaker }))
+/** Models, by the upstream's names, that a key is not asked for, or for a try: the upstream refused it for them, or they are at its limit. */
+const pausedModels = Type.Array(closed({ model: Type.String(), breaker }))
 
 /** A channel with its pool of keys and how it does. */
 const channel = closed({
@@ -49,7 +49,7 @@ const channel = closed({
   format,
   base_url: Type.String(),
   /** `hint` is the last characters of a long key, `...a1b2`; null of a short one. The key itself is never told. */
-  api_keys: Type.Array(closed({ id, hint: nullable(Type.String()), breaker, refused_models: refusedModels })),
+  api_keys: Type.Array(closed({ id, hint: nullable(Type.String()), breaker, paused_models: pausedModels })),
   priority: Type.Integer(),
   weight: Type.Integer(),
   headers: Type.Record(Type.String(), Type.String()),

@@ -12,6 +12,6 @@ export function foundChannels(channels: readonly Channel[], search: string): Cha
 
 function troubleOf({ health, api_keys }: Channel): number {
   if (health.breaker.state !== 'closed') return 2
-  const ofKeys = api_keys.flatMap(key => [key.breaker, ...key.refused_models.map(({ breaker }) => breaker)])
+  const ofKeys = api_keys.flatMap(key => [key.breaker, ...key.paused_models.map(({ breaker }) => breaker)])
   return ofKeys.some(({ state }) => state !== 'closed') ? 1 : 0
 }

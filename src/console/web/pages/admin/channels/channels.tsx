@@ -208,7 +208,7 @@ function ChannelCard({ channel }: { channel: Channel }) {
                   <span class="row">
                     <code>{key.hint ?? `key ${index + 1}`}</code> <BreakerState breaker={key.breaker} />
                   </span>
-                  {key.refused_models.map(({ model, breaker }) => (
+                  {key.paused_models.map(({ model, breaker }) => (
                     <span key={model} class="row">
                       <span>
                         for <code>{model}</code>
