@@ -37,7 +37,7 @@ export function encodeRequest(asked: GenerationRequest, target: Target): Encoded
   const said = present({
     model: target.model,
     ...encodePrompt(request, target, model, losses),
-    ...encodeOffer(request, losses),
+    ...encodeOffer(request, target, losses),
     reasoning,
     text: encodeText(request, asObject(ownText), model, losses),
     max_output_tokens: encodeLimit(request.maxOutputTokens, target, losses),
@@ -114,8 +114,8 @@ function encodePrompt(
 }
 
 /** The tools and how they may be called. Without any, a choice says nothing. */
-function encodeOffer(request: GenerationRequest, losses: Losses): JsonObject {
-  const tools = encodeTools(request.tools, losses)
+function encodeOffer(request: GenerationRequest, target: Target, losses: Losses): JsonObject {
+  const tools = encodeTools(request.tools, target, losses)
   const choice = request.tools.length === 0 ? undefined : request.toolChoice
   // Callers of other formats choose among functions alone; unless they force one, the server's tools stay on offer.
   const hasForeign = request.tools.some(tool => tool.type === 'hosted' && tool.format !== FORMAT)

@@ -1,7 +1,11 @@
+import type { Target } from '@/formats/codec.ts'
 import { invalidRequest } from '@/formats/invalid.ts'
 import type { Losses } from '@/formats/losses.ts'
+import { openaiModel } from '@/formats/openai/models.ts'
+import { wholePatterns } from '@/formats/openai/plain-schema.ts'
 import { functionParameters } from '@/formats/openai/schemas.ts'
 import { canBeStrict } from '@/formats/openai/strict-schema.ts'
+import { isServedByOpenai } from '@/formats/openai/vendor.ts'
 import { FORMAT } from '@/formats/openai-responses/wire.ts'
 import { lostSettings, NO_SETTINGS, searchSettings } from '@/formats/tools/web-search.ts'
 import type {
@@ -138,11 +142,11 @@ export function hostedKind(wireType: string): HostedToolKind {
 }
 
 /** The tools as this format writes them; groups are put together again. What it has no word for is a loss. */
-export function encodeTools(tools: readonly Tool[], losses: Losses): JsonObject[] {
+export function encodeTools(tools: readonly Tool[], target: Target, losses: Losses): JsonObject[] {
   const written: JsonObject[] = []
   const groups = new Map<string, JsonObject[]>()
   for (const tool of tools) {
-    const wire = encodeTool(tool, losses)
+    const wire = encodeTool(tool, target, losses)
     if (wire === undefined) continue
     const namespace = 'namespace' in tool ? tool.namespace : undefined
     if (namespace === undefined) {
@@ -160,11 +164,11 @@ export function encodeTools(tools: readonly Tool[], losses: Losses): JsonObject[
   return written
 }
 
-function encodeTool(tool: Tool, losses: Losses): JsonObject | undefined {
+function encodeTool(tool: Tool, target: Target, losses: Losses): JsonObject | undefined {
   switch (tool.type) {
     case 'function': {
       if (tool.cache !== undefined) losses.add('cacheMark')
-      const parameters = functionParameters(tool.parameters ?? (tool.strict ? NO_PARAMETERS : {}))
+      const parameters = takenParameters(tool.parameters ?? (tool.strict ? NO_PARAMETERS : {}), target)
       const strict = tool.strict === true && canBeStrict(parameters)
       if (tool.strict === true && !strict) losses.add('toolStrict')
       // Silence means true here and false in every other format.
@@ -186,6 +190,13 @@ function encodeTool(tool: Tool, losses: Losses): JsonObject | undefined {
     default:
       return tool satisfies never
   }
+}
+
+/** Other servers make grammars of patterns, as they do where they speak Chat. */
+function takenParameters(parameters: JsonObject, target: Target): JsonObject {
+  const taken = functionParameters(parameters)
+  const isOpenais = isServedByOpenai(target) || openaiModel(target.model).reasons !== undefined
+  return isOpenais ? taken : wholePatterns(taken)
 }
 
 /** Of a strict tool: OpenAI wants to be told that there are no others. */

@@ -430,6 +430,24 @@ describe('tools', () => {
     ])
   })
 
+  test('patterns that grammars know in part alone are told in words, where others than OpenAI make grammars of them', () => {
+    const parameters = {
+      type: 'object',
+      properties: { a: { type: 'string', pattern: '[a-z]+' }, b: { type: 'string', pattern: '^x$' } },
+    }
+    const written = (target: typeof TARGET) =>
+      asArray(encode({ tools: [{ ...f, parameters }] }, target).body['tools']).map(
+        tool => asObject(tool)?.['parameters'],
+      )
+    const a = { type: 'string', description: expect.stringContaining('[a-z]+') }
+    expect(written({ ...TARGET, model: 'qwen3-8b', vendor: '10.0.0.5:1234' })).toEqual([
+      { ...parameters, properties: { ...parameters.properties, a } },
+    ])
+    for (const target of [TARGET, { ...TARGET, vendor: 'gateway.example' }]) {
+      expect(written(target)).toEqual([parameters])
+    }
+  })
+
   test('groups are put together again', () => {
     const { body } = encode({ tools: [{ ...f, namespace: 'n' }, f, { ...f, name: 'g', namespace: 'n' }] })
     expect(body['tools']).toMatchObject([
