@@ -46,7 +46,7 @@ export function runExchange(gateway: Gateway, call: ConversationCall): Promise<R
     )
     return await billed(gateway, record, reservation, onEnd => {
       const stored = state?.admitted?.(record, reservation)
-      return stored === undefined ? relay(conversation, onEnd) : stored.then(() => relay(conversation, onEnd))
+      return stored === undefined ? relay(conversation, onEnd) : relayAfter(stored, conversation, onEnd)
     })
   })
 }
@@ -59,6 +59,19 @@ function relay(conversation: Conversation, onEnd: () => void): Promise<Response>
   if (conversation.prompt.stream) return relayStream(conversation, onEnd)
   const reader = answerReader(conversation)
   return relayWhole(conversation, one => askWhole(conversation, reader, one), onEnd)
+}
+
+/** As `relay`, after a step that takes time: the exchange can be ended in it as in any other. */
+async function relayAfter(
+  done: Promise<void>,
+  conversation: Conversation,
+  onEnd: () => void,
+): Promise<Response> {
+  const { gateway, record, interruption } = conversation
+  const place = gateway.open.whole.add({ id: record.id, interruption })
+  await done.finally(() => gateway.open.whole.remove(place))
+  if (interruption.reason !== undefined) throw interruption.reason
+  return relay(conversation, onEnd)
 }
 
 /** One request that is no conversation and its reply, from the socket to the stored result. */

@@ -3,6 +3,7 @@ import OpenAI from 'openai'
 import type { ResponseStreamEvent } from 'openai/resources/responses/responses'
 import { rejectionOf } from '#tests/sdk/rejection.ts'
 import { UPSTREAMS } from '#tests/support/gateway/gateway.ts'
+import { openPayer } from '#tests/support/gateway/payer.ts'
 import { scriptedGateway } from '#tests/support/gateway/scripted-gateway.ts'
 import { simulated } from '#tests/support/upstreams/simulated.ts'
 import { eventStream, fedStream, until } from '#tests/support/upstreams/upstream.ts'
@@ -188,6 +189,38 @@ test('whoever follows a response with a key that is revoked is told so in the st
   finish()
   expect((await first).at(-1)).toMatchObject({ type: 'response.completed' })
   expect((await ended(id)).output_text).toBe('first words and last')
+})
+
+test('a key that is revoked while its response is put into the queue ends it before it is sent anywhere', async () => {
+  const { accountId, keyId, key } = await openPayer(gateway.database, { creditNano: 10n ** 9n })
+  const { store } = gateway.server.gateway.responses
+  const { add } = store
+  const queueing = Promise.withResolvers<void>()
+  const gate = Promise.withResolvers<void>()
+  store.add = async response => {
+    queueing.resolve()
+    await gate.promise
+    return add(response)
+  }
+  try {
+    const asked = upstream.seen.length
+    const client = new OpenAI({ apiKey: key, baseURL: `${gateway.url}/v1`, maxRetries: 0 })
+    const created = client.responses.create({ model: 'chat/echo', input: 'go', background: true })
+    await queueing.promise
+    await gateway.keys.revokeKey(keyId)
+    await gateway.server.gateway.ledger.beat()
+    gate.resolve()
+    const { id } = await created
+    await until(async () => {
+      const found = await store.find({ accountId, id })
+      return found?.response.includes('This API key was revoked') === true
+    })
+    expect(upstream.seen.length).toBe(asked)
+    await until(async () => (await gateway.ledger.balance(accountId))?.pendingNano === 0n)
+    expect(await gateway.ledger.balance(accountId)).toMatchObject({ balanceNano: 10n ** 9n })
+  } finally {
+    store.add = add
+  }
 })
 
 test('nothing goes on from a response that still runs', async () => {
