@@ -80,9 +80,9 @@ export const SKIPPED: Finish = { reason: 'other', stopSequence: undefined, messa
 /** Reads a choice's finish. Undefined and empty reasons are those of a stream that ended by its mark alone. */
 export function decodeFinish(choice: JsonObject | undefined, facts: Omit<AnswerFacts, 'usable'>): Finish {
   const said = asString(choice?.['finish_reason']) ?? ''
-  const matched = asString(choice?.['stop_reason'])
+  const matched = asString(choice?.['stop_reason']) ?? asString(choice?.['matched_stop'])
   const reason = READ.get(said.toLowerCase()) ?? (said === '' ? 'end' : 'other')
-  // vLLM names the stop sequence that was hit.
+  // vLLM and SGLang name the stop sequence that was hit, or the number of a token.
   const isSequence = reason === 'end' && matched !== undefined && matched !== ''
   return {
     reason: settle(isSequence ? 'stop-sequence' : reason, facts),

@@ -495,12 +495,16 @@ describe('the finish', () => {
     expect(candidateOf(chunks).finish.reason).toBe(reason)
   })
 
-  test('vLLM names the stop sequence', () => {
-    expect(candidateOf([finish('stop', { stop_reason: 'END' })]).finish).toEqual({
+  test.each([
+    ['vLLM', 'stop_reason'],
+    ['SGLang', 'matched_stop'],
+  ])('%s names the stop sequence', (_vendor, name) => {
+    expect(candidateOf([finish('stop', { [name]: 'END' })]).finish).toEqual({
       reason: 'stop-sequence',
       stopSequence: 'END',
       message: undefined,
     })
+    expect(candidateOf([finish('stop', { [name]: 151_645 })]).finish.reason).toBe('end')
   })
 })
 
