@@ -1,5 +1,5 @@
 import { remembered } from '@/formats/remembered.ts'
-import type { Effort } from '@/generation/request.ts'
+import type { Effort, Reasoning } from '@/generation/request.ts'
 import type { JsonValue } from '@/json/json.ts'
 
 /** What OpenAI's models take and refuse, and those of others that speak both of its formats, whichever they are asked in. */
@@ -80,6 +80,14 @@ export function reasonsAt(
 ): boolean | undefined {
   if (reasons !== true) return reasons
   return effort === undefined ? !reasonsIfAsked : effort !== 'none'
+}
+
+/** The effort of a model that is to think as it likes and would not think unasked: that of the others which are told none. */
+export function likedEffort(
+  { effort, budgetTokens }: Reasoning,
+  { reasonsIfAsked }: Pick<OpenaiModel, 'reasonsIfAsked'>,
+): Effort | undefined {
+  return reasonsIfAsked && effort === undefined && budgetTokens === -1 ? 'medium' : undefined
 }
 
 /** A model's name without its vendor's (`openai/gpt-5`, and at Amazon `us.openai.gpt-oss-120b-1:0`), in small letters. */

@@ -2,18 +2,14 @@ import type { EncodedRequest, Target } from '@/formats/codec.ts'
 import { isUnthought, nearestEffort, thinksAnyway, wantedEffort } from '@/formats/effort.ts'
 import { fitKey, fitLimit } from '@/formats/fitted-values.ts'
 import { unsayable } from '@/formats/invalid.ts'
+import { likedEffort } from '@/formats/openai/models.ts'
 import { fitOutput } from '@/formats/openai/schemas.ts'
 import { isSharedHint, MAX_KEY, takenSampling, userFields } from '@/formats/openai/shared-fields.ts'
 import { FORMAT } from '@/formats/openai-chat-completions/wire.ts'
 import { schemaName } from '@/formats/schemas/output-format.ts'
 import { onlyAllowed } from '@/formats/tools/allowed.ts'
 import { dropHostedTools } from '@/formats/tools/hosted.ts'
-import {
-  type GenerationRequest,
-  limitsEffort,
-  type OutputFormat,
-  type Reasoning,
-} from '@/generation/request.ts'
+import { type GenerationRequest, limitsEffort, type OutputFormat } from '@/generation/request.ts'
 import { type JsonObject, type JsonValue, present } from '@/json/json.ts'
 import { encodeMessages } from './message-encode.ts'
 import { takenForce } from './taken-force.ts'
@@ -32,7 +28,7 @@ export function encodeRequest(full: GenerationRequest, target: Target): EncodedR
   const written = fitOutput(takenOutput(dropped.request, rules), target, rules.losses)
   // OpenAI alone knows a choice among several tools.
   const asked = rules.vendor.isOpenai ? written : takenForce({ ...written, ...onlyAllowed(written) }, rules)
-  const reasoned = encodeReasoning(asked.reasoning, rules)
+  const reasoned = encodeReasoning(asked, rules)
   const sampling = takenSampling(asked, rules.model, reasoned['reasoning_effort'], rules.losses)
   const request = { ...asked, ...sampling }
   const { model: _, stream, instructions, turns, tools, toolChoice, parallelToolCalls, ...shaping } = request
@@ -145,9 +141,16 @@ function fitTemperature(asked: number | undefined, { vendor, losses }: TargetRul
   return fitted
 }
 
-function encodeReasoning(reasoning: Reasoning | undefined, rules: TargetRules): JsonObject {
-  const wanted = reasoning && wantedEffort(reasoning)
-  if (reasoning === undefined || wanted === undefined) return {}
+function encodeReasoning({ reasoning, tools }: GenerationRequest, rules: TargetRules): JsonObject {
+  if (reasoning === undefined) return {}
+  const liked = likedEffort(reasoning, rules.model)
+  // From gpt-5.4 on no effort is taken beside tools in this format.
+  if (liked !== undefined && tools.length > 0) {
+    rules.losses.add('reasoning')
+    return {}
+  }
+  const wanted = wantedEffort(reasoning) ?? liked
+  if (wanted === undefined) return {}
   if (limitsEffort(reasoning)) rules.losses.add('reasoningBudget')
   if (wanted === 'none' && rules.served.unthinking !== undefined) return encodeOff(rules)
   const efforts = rules.model.efforts ?? rules.served.efforts ?? rules.vendor.efforts

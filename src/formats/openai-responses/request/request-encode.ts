@@ -4,7 +4,7 @@ import { nestExtensions } from '@/formats/extensions.ts'
 import { fitKey, fitLimit } from '@/formats/fitted-values.ts'
 import { refuseSeveral, unsayable } from '@/formats/invalid.ts'
 import { Losses, loseUnsupported, type RareField } from '@/formats/losses.ts'
-import { type OpenaiModel, openaiModel } from '@/formats/openai/models.ts'
+import { likedEffort, type OpenaiModel, openaiModel } from '@/formats/openai/models.ts'
 import { fitOutput } from '@/formats/openai/schemas.ts'
 import { MAX_KEY, OPENAI_TIERS, takenSampling, userFields } from '@/formats/openai/shared-fields.ts'
 import { isOpenai } from '@/formats/openai/vendor.ts'
@@ -153,7 +153,7 @@ function encodeReasoning(
   model: OpenaiModel,
   losses: Losses,
 ): JsonObject | undefined {
-  const wanted = reasoning && wantedEffort(reasoning)
+  const wanted = reasoning && (wantedEffort(reasoning) ?? likedEffort(reasoning, model))
   // Gpt-5 refuses `minimal` beside tools of its server.
   const isServed = tools.some(tool => tool.type === 'hosted')
   const efforts = isServed ? model.efforts?.filter(effort => effort !== 'minimal') : model.efforts

@@ -80,6 +80,16 @@ describe('by the name of the model', () => {
     expect(losses).toEqual([{ field: 'maxOutputTokens', name: undefined }])
   })
 
+  test('a model that does not think unasked is told to if it is to think as it likes; beside tools that is a loss', () => {
+    const liked = { effort: undefined, budgetTokens: -1, summary: undefined } as const
+    const request = { ...requestOf({}), reasoning: liked }
+    expect(encode(request, 'gpt-5.4').body['reasoning_effort']).toBe('medium')
+    expect(encode(request, 'gpt-5.5').body['reasoning_effort']).toBeUndefined()
+    const { body, losses } = encode({ ...request, tools: [functionTool('f')] }, 'gpt-5.4')
+    expect(body['reasoning_effort']).toBeUndefined()
+    expect(losses).toEqual([{ field: 'reasoning', name: undefined }])
+  })
+
   test('reasoning models lose the sampling that they refuse, and say so', () => {
     const request = requestOf({
       temperature: 0.2,

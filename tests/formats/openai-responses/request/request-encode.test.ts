@@ -558,6 +558,17 @@ describe('limits and sampling', () => {
   })
 
   test.each([
+    ['gpt-5.4', 'medium'],
+    ['gpt-5.5', undefined],
+  ])('%s that is to think as it likes is told %s: where nothing is said some do not think', (model, told) => {
+    const liked = { effort: undefined, budgetTokens: -1, summary: 'auto' } as const
+    expect(encode({ reasoning: liked }, { ...TARGET, model }).body['reasoning']).toEqual({
+      ...(told && { effort: told }),
+      summary: 'auto',
+    })
+  })
+
+  test.each([
     ['gpt-5.2', undefined, true],
     ['gpt-5.4-nano-2026-03-17', undefined, true],
     ['gpt-5.6-terra', 'none', true],
