@@ -3,8 +3,7 @@ import { remembered } from '@/formats/remembered.ts'
 import type { RequestField } from '@/generation/loss.ts'
 
 /** What a model, told by its name alone, wants to be asked differently. */
-export interface ModelTraits
-  extends Pick<OpenaiModel, 'reasons' | 'reasonsIfAsked' | 'efforts' | 'cacheBreakpoints'> {
+export interface ModelTraits extends Omit<OpenaiModel, 'sealsThoughts'> {
   /** OpenAI's own, and not one of its open ones, by its name wherever it is served. */
   isOpenais: boolean
   /** It takes `max_completion_tokens` and refuses `max_tokens`; system text comes from a `developer`. */
@@ -36,14 +35,14 @@ export const modelTraits = remembered(traitsOf)
 
 function traitsOf(model: string): ModelTraits {
   const name = bareModelName(model)
-  const { reasons, reasonsIfAsked, efforts, cacheBreakpoints } = openaiModel(model)
+  const { sealsThoughts: _, ...known } = openaiModel(model)
+  const { reasons, reasonsUntold, efforts } = known
   return {
-    reasons,
-    reasonsIfAsked,
+    ...known,
     isOpenais: reasons !== undefined,
     isNewer: reasons === true || /^gpt-(?:[5-9]|(?!35|4[15])\d\d)/.test(name),
     refuses: new Set([
-      ...(reasons === true ? REASONING_REFUSES : []),
+      ...(reasons === true || reasonsUntold ? REASONING_REFUSES : []),
       ...(/^o\d/.test(name) ? O_SERIES_REFUSES : []),
       ...(reasons === false ? CHATS_REFUSE : []),
       ...(reasons === false && name.includes('-search') ? SEARCH_REFUSES : []),
@@ -51,7 +50,6 @@ function traitsOf(model: string): ModelTraits {
     // Only Responses takes OpenAI's strongest.
     efforts: efforts?.filter(effort => effort !== 'max'),
     takesCustomTools: reasons === true && name.startsWith('gpt-'),
-    cacheBreakpoints,
     isSearch: /search|sonar/.test(name),
     // https://github.com/vllm-project/vllm/issues/41114, https://github.com/farion1231/cc-switch/issues/7252
     systemFirst: /^(?:qwen-?(?:3[._p][5-9]|[4-9])|minimax|deepseek)/.test(name),

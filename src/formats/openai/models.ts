@@ -4,10 +4,12 @@ import type { JsonValue } from '@/json/json.ts'
 
 /** What OpenAI's models take and refuse, and those of others that speak both of its formats, whichever they are asked in. */
 export interface OpenaiModel {
-  /** Whether it reasons; undefined: not known. */
+  /** Whether it can be told how hard to reason; undefined: not known. */
   reasons: boolean | undefined
   /** It does so only if an effort is said: without one it has the effort `none`. */
   reasonsIfAsked: boolean
+  /** It takes no effort at all, and does so as hard as it likes. */
+  reasonsUntold: boolean
   /** The efforts that it takes, weakest first; undefined: all of them, or not known. */
   efforts: readonly Effort[] | undefined
   /** Whether it takes `prompt_cache_breakpoint` (gpt-5.6 and later). */
@@ -19,11 +21,14 @@ export interface OpenaiModel {
 const UNKNOWN: OpenaiModel = {
   reasons: undefined,
   reasonsIfAsked: false,
+  reasonsUntold: false,
   efforts: undefined,
   cacheBreakpoints: false,
   sealsThoughts: false,
 }
 const CHATS: OpenaiModel = { ...UNKNOWN, reasons: false, sealsThoughts: true }
+/** Those from gpt-5.1 on: https://github.com/pydantic/pydantic-ai/blob/main/pydantic_ai_slim/pydantic_ai/profiles/openai.py */
+const CHATS_NOW: OpenaiModel = { ...CHATS, reasonsUntold: true }
 const REASONS: OpenaiModel = { ...CHATS, reasons: true }
 /** https://github.com/BerriAI/litellm-docs/pull/1064 */
 const REASONS_IF_ASKED: OpenaiModel = { ...REASONS, reasonsIfAsked: true }
@@ -32,12 +37,13 @@ const GROK: OpenaiModel = { ...UNKNOWN, sealsThoughts: true }
 const THREE: readonly Effort[] = ['low', 'medium', 'high']
 
 /**
- * By name, most special first (platform.openai.com/docs/models). Chat variants do not reason; what is newer than this
- * list is taken for like its last.
+ * By name, most special first (platform.openai.com/docs/models). What is newer than this list is taken for like its
+ * last.
  */
 const FAMILIES: readonly (readonly [RegExp, OpenaiModel])[] = [
   // The open ones, whoever serves them.
   [/^gpt-oss/, { ...UNKNOWN, efforts: THREE }],
+  [/^gpt-5\.\d+-chat/, CHATS_NOW],
   [/^gpt-[\d.]+-chat/, CHATS],
   // Names of Azure's deployments may lack their point: gpt-35 is gpt-3.5.
   [/^(gpt-[34](?!\d)|gpt-(35|4[15])(?!\d)|chatgpt)/, CHATS],
@@ -75,10 +81,14 @@ function find(model: string): OpenaiModel {
 
 /** Whether a model reasons that is told this effort; undefined: not known. */
 export function reasonsAt(
-  { reasons, reasonsIfAsked }: Pick<OpenaiModel, 'reasons' | 'reasonsIfAsked'>,
+  {
+    reasons,
+    reasonsIfAsked,
+    reasonsUntold,
+  }: Pick<OpenaiModel, 'reasons' | 'reasonsIfAsked' | 'reasonsUntold'>,
   effort: JsonValue | undefined,
 ): boolean | undefined {
-  if (reasons !== true) return reasons
+  if (reasons !== true) return reasonsUntold || reasons
   return effort === undefined ? !reasonsIfAsked : effort !== 'none'
 }
 

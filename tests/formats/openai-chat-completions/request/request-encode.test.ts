@@ -105,6 +105,8 @@ describe('by the name of the model', () => {
       { field: 'logitBias', name: undefined },
     ])
     expect(encode(request, 'gpt-5-chat-latest').body['temperature']).toBe(0.2)
+    expect(encode(request, 'gpt-5.2-chat-latest')).toMatchObject({ body: { seed: 4 }, losses })
+    expect(Object.keys(encode(request, 'openai/gpt-5.3-chat').body)).toEqual(['model', 'messages', 'seed'])
     expect(encode(request, 'gpt-5.4').body['temperature']).toBe(0.2)
     const thinking = { effort: 'low', budgetTokens: undefined, summary: undefined } as const
     expect(encode({ ...request, reasoning: thinking }, 'gpt-5.4').body['temperature']).toBeUndefined()
