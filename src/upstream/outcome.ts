@@ -30,6 +30,20 @@ export function judge(complaint: Complaint): GatewayError {
   const { status, message } = complaint
   const blames = isAboutModel(complaint) ? 'model' : refusedWish(complaint)
   const retryAfterMs = plausible(complaint.retryAfterMs)
+  if (isLimit(status, retryAfterMs)) {
+    return new GatewayError('upstream_rate_limited', `The upstream's limit is reached: ${message}`, {
+      retry: 'next-channel',
+      retryAfterMs: retryAfterMs ?? 1000,
+      blames: isSpent(complaint) ? 'key' : undefined,
+    })
+  }
+  if (isTooDear(complaint)) {
+    return new GatewayError('upstream_rejected', `The upstream's account is short of credit: ${message}`, {
+      // A 402 would be about the caller's own.
+      status: 502,
+      retry: 'next-channel',
+    })
+  }
   if (refusesCredentials(complaint)) {
     return new GatewayError(
       'upstream_auth',
@@ -37,20 +51,13 @@ export function judge(complaint: Complaint): GatewayError {
       { retry: 'next-channel', blames },
     )
   }
-  if (status === 429) {
-    return new GatewayError('upstream_rate_limited', `The upstream's limit is reached: ${message}`, {
-      retry: 'next-channel',
-      retryAfterMs: retryAfterMs ?? 1000,
-      blames: isSpent(complaint) ? 'key' : undefined,
-    })
-  }
-  if (ABOUT_THE_REQUEST.has(status)) {
+  if (ABOUT_THE_REQUEST.has(status) || isAboutConnector(complaint)) {
     return new GatewayError('upstream_rejected', message, {
       status,
       // The caller named a model that we have; that the upstream has not is a matter of the channel, and so are its format
       // and its account.
       retry:
-        blames === 'model' || isForResponses(complaint) || isAboveMinute(complaint)
+        blames === 'model' || isForOtherFormat(complaint) || isAboveMinute(complaint)
           ? 'next-channel'
           : 'never',
       blames: complaint.foreignReasoning === true ? 'reasoning' : blames,
@@ -74,11 +81,47 @@ export function judge(complaint: Complaint): GatewayError {
   })
 }
 
-/** A 403 does, but for one about a model that the caller named elsewhere than in `model`, as in a tool. */
+/**
+ * A limit of the moment: Groq's 498 is one of a tier, and of OpenRouter's 402 those that say when to come back:
+ * https://console.groq.com/docs/errors, https://openrouter.ai/docs/api/reference/errors-and-debugging
+ */
+function isLimit(status: number, retryAfterMs: number | undefined): boolean {
+  return status === 429 || status === 498 || (status === 402 && retryAfterMs !== undefined)
+}
+
+/** OpenRouter's 402 of what this request might cost: a smaller one it would serve. */
+function isTooDear({ status, message }: Complaint): boolean {
+  return status === 402 && TOO_DEAR.test(message)
+}
+
+const TOO_DEAR = /\bfewer max_tokens\b.{0,80}\bcan only afford [1-9]/is
+
+/** A 403 does, but for one about the content, or about a model that the caller named elsewhere than in `model`, as in a tool. */
 function refusesCredentials(complaint: Complaint): boolean {
   const { status, code } = complaint
-  if (status === 403) return code !== 'model_not_found' || isAboutModel(complaint)
+  if (status === 403)
+    return !isAboutContent(complaint) && (code !== 'model_not_found' || isAboutModel(complaint))
   return status === 401 || status === 402 || isAboutAccount(complaint)
+}
+
+/** Of a 403: what was asked is refused, and not who asks. Else one caller could close a key to all. */
+function isAboutContent({ message, contextLength }: Complaint): boolean {
+  return contextLength === true || CONTENT_FORBIDDEN.some(pattern => pattern.test(message))
+}
+
+const CONTENT_FORBIDDEN = [
+  // xAI
+  /^content violates usage guidelines\b/i,
+  // OpenRouter
+  /\brequires moderation\b.{0,80}\byour input was flagged\b/is,
+  // Google
+  /^you do not have permission to access the file\b/i,
+  /^cachedcontent not found\b/i,
+]
+
+/** OpenAI's 424: a server of tools that the caller named fails, and not OpenAI. */
+function isAboutConnector({ status, message }: Complaint): boolean {
+  return status === 424 && /\bMCP server\b/.test(message)
 }
 
 /** A time that has passed, or is no wait at all, says no more than none. */
@@ -88,15 +131,21 @@ function plausible(retryAfterMs = 0): number | undefined {
 
 /**
  * A model that the key may not use or the vendor does not know, in the words of OpenAI (`model_not_found`), Volcengine
- * (`ModelNotOpen`), Anthropic (`model: NAME`), Google (`models/NAME is not found`) and those that follow them.
+ * (`ModelNotOpen`), Azure (`DeploymentNotFound`), Anthropic (`model: NAME`), Google (`models/NAME is not found`) and those that follow them.
  */
 function isAboutModel({ status, code, message, param }: Complaint): boolean {
   if (status === 400) return (code === 'model_not_found' && param === 'model') || MODEL_UNKNOWN.test(message)
   if (status !== 403 && status !== 404) return false
-  if (code === 'model_not_found' || code === 'ModelNotOpen') return !param || param === 'model'
+  if (MODEL_CODES.has(code)) return !param || param === 'model'
   if (status === 404) return MODEL_GONE.test(message)
   return MODEL_FORBIDDEN.some(pattern => pattern.test(message))
 }
+
+const MODEL_CODES: ReadonlySet<string | undefined> = new Set([
+  'model_not_found',
+  'ModelNotOpen',
+  'DeploymentNotFound',
+])
 
 /** The 400 of xAI, Mistral, DeepSeek, SiliconFlow, Z.ai and LiteLLM, which could be about anything else. */
 const MODEL_UNKNOWN =
@@ -112,10 +161,15 @@ const MODEL_FORBIDDEN = [
   /\b(?:no|not have) access to\b.{0,40}\bmodels?\b/is,
 ]
 
-/** OpenAI's 400 of what its models from gpt-5.4 on do in its other format alone. */
-function isForResponses({ status, param, message }: Complaint): boolean {
-  return status === 400 && param === 'reasoning_effort' && TOOLS_BESIDE_REASONING.test(message)
+/** What a model does in OpenAI's other format alone: tools beside reasoning from gpt-5.4 on, some models everything. */
+function isForOtherFormat({ status, param, message }: Complaint): boolean {
+  if (status === 400 && param === 'reasoning_effort' && TOOLS_BESIDE_REASONING.test(message)) return true
+  return (status === 400 || status === 404) && OTHER_FORMAT.test(message)
 }
+
+/** OpenAI's words, and Azure's. */
+const OTHER_FORMAT =
+  /^(?:this model is only supported in v1\/responses\b|the \w+ operation does not work with the specified model\b)/i
 
 const TOOLS_BESIDE_REASONING =
   /^(?:litellm\.\w+: )?(?:\w+Exception - )?function tools with reasoning_effort are not supported for \S+ in \/v1\/chat\/completions/i

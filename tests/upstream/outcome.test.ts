@@ -135,6 +135,76 @@ describe('an account without money is the operator`s, whatever status says so', 
   })
 })
 
+describe('what one request alone is refused for closes no key to the others', () => {
+  const chat = (status: number, body: string) =>
+    judge(CODECS['openai-chat-completions'].decodeFault(status, body))
+
+  test.each([
+    [
+      'xAI, of the content',
+      '{"code":"The caller does not have permission to execute the specified operation","error":"Content violates usage guidelines. Team: t-1, API key ID: k-1, Model: grok-9, Failed check: SAFETY_CHECK_TYPE_BIO"}',
+    ],
+    [
+      'OpenRouter, of the content',
+      '{"error":{"code":403,"message":"vendor/x-9 requires moderation on Vendor. Your input was flagged for \\"violence\\". No credits were charged.","metadata":{"reasons":["violence"],"flagged_input":"..."}}}',
+    ],
+    [
+      'Google, of a file that is not there',
+      '{"error":{"code":403,"message":"You do not have permission to access the File abc-1 or it may not exist.","status":"PERMISSION_DENIED"}}',
+    ],
+    [
+      'Google, of a cache that is not there',
+      '{"error":{"code":403,"message":"CachedContent not found (or permission denied)","status":"PERMISSION_DENIED"}}',
+    ],
+  ])('a 403 of %s', (_, body) => {
+    expect(chat(403, body)).toMatchObject({ kind: 'upstream_rejected', status: 403, retry: 'never' })
+  })
+
+  test("a 403 of Together's for a prompt that is too long, by which clients know to compact theirs", () => {
+    const error = chat(403, '{"error":{"message":"The prompt exceeds the context length of the model."}}')
+    expect(error).toMatchObject({ kind: 'upstream_rejected', status: 403, code: 'context_length_exceeded' })
+  })
+
+  test('a 402 that says when to come back is a limit of the moment', () => {
+    const error = judge({
+      status: 402,
+      message: 'Your running requests fill your budget.',
+      code: undefined,
+      param: undefined,
+      retryAfterMs: 3000,
+    })
+    expect(error).toMatchObject({ kind: 'upstream_rate_limited', status: 429, retryAfterMs: 3000 })
+    expect(error.blames).toBeUndefined()
+  })
+
+  test('a 402 of what one request might cost goes to another channel', () => {
+    const message =
+      'This request requires more credits, or fewer max_tokens. You requested up to 65536 tokens, but can only afford 30104. To increase, visit ...'
+    const error = chat(402, JSON.stringify({ error: { message, code: 402 } }))
+    expect(error).toMatchObject({ kind: 'upstream_rejected', status: 502, retry: 'next-channel' })
+    const none = message.replace('30104', '0')
+    expect(chat(402, JSON.stringify({ error: { message: none, code: 402 } })).kind).toBe('upstream_auth')
+  })
+
+  test("OpenAI's 424 of the caller's own MCP server is no failure of OpenAI's", () => {
+    const message =
+      "Error retrieving tool list from MCP server: 'mine'. Http status code: 424 (Failed Dependency)"
+    const error = { message, type: 'external_connector_error', param: 'tools', code: 'http_error' }
+    expect(chat(424, JSON.stringify({ error }))).toMatchObject({
+      kind: 'upstream_rejected',
+      status: 424,
+      retry: 'never',
+      param: 'tools',
+    })
+    expect(chat(424, '{"error":{"message":"The model server failed"}}').kind).toBe('upstream_error')
+  })
+
+  test("Groq's 498 of a tier without room is a limit of the moment", () => {
+    const error = chat(498, '{"error":{"message":"Flex tier capacity exceeded","code":"capacity_exceeded"}}')
+    expect(error).toMatchObject({ kind: 'upstream_rate_limited', status: 429, retry: 'next-channel' })
+  })
+})
+
 test("a request above what Groq's account may use in a minute goes to another channel, and closes no key", () => {
   const message =
     'Request too large for model `x` on tokens per minute (TPM): Limit 12000, Requested 14137, please reduce your message size and try again.'
@@ -201,6 +271,12 @@ describe('what of a channel a complaint is about', () => {
       '400',
       "400: {'error': '/responses: Invalid model name passed in model=x. Call `/v1/models`.'}",
     ],
+    [
+      'Azure',
+      404,
+      'DeploymentNotFound',
+      'The API deployment for this resource does not exist. If you created the deployment within the last 5 minutes, please wait a moment and try again.',
+    ],
     ['Moonshot', 404, 'resource_not_found_error', 'Not found the model kimi-9 or Permission denied'],
     ['Anthropic', 404, 'not_found_error', 'model: claude-9'],
     ['Google', 404, 'NOT_FOUND', 'models/gemini-9 is not found for API version v1beta, or is not supported'],
@@ -256,6 +332,17 @@ describe('what of a channel a complaint is about', () => {
     expect(judge({ ...refused, message: behindLitellm }).retry).toBe('next-channel')
     expect(judge({ ...refused, message: "Unsupported value: 'reasoning_effort'" }).retry).toBe('never')
     expect(judge({ ...refused, param: 'messages[0]' }).retry).toBe('never')
+  })
+
+  test.each([
+    [404, 'This model is only supported in v1/responses and not in v1/chat/completions.'],
+    [
+      400,
+      'The chatCompletion operation does not work with the specified model, gpt-5.6-codex. Please choose different model and try again.',
+    ],
+  ])('%i, %p: it is about the format as well', (status, message) => {
+    const error = judge({ ...complaint, status, message })
+    expect(error).toMatchObject({ kind: 'upstream_rejected', blames: undefined, retry: 'next-channel' })
   })
 
   test.each([

@@ -27,7 +27,7 @@ const CONTEXT_LENGTH: readonly RegExp[] = [
 
 /** True when an upstream's complaint is about the prompt's length. A rate limit in tokens is not. */
 export function saysContextLength(status: number, code: string | undefined, message: string): boolean {
-  if (status === 401 || status === 403 || status === 429) return false
+  if (status === 401 || status === 429) return false
   const said = `${code ?? ''} ${message}`
   return CONTEXT_LENGTH.some(saying => saying.test(said))
 }
