@@ -52,6 +52,7 @@ function objectionOf(call: EmbeddingCall, route: Route): GatewayError | undefine
 
 function passOn(call: EmbeddingCall, route: Route, estimate: number): PreparedWhole {
   const { action } = call
+  const asksBase64 = action === undefined && call.body.json['encoding_format'] === 'base64'
   return {
     call: upstreamCall(action === undefined ? 'embeddings' : KINDS[action], route),
     body: action === undefined ? renameModel(call.body, route) : renameInside(call.body, route),
@@ -61,7 +62,8 @@ function passOn(call: EmbeddingCall, route: Route, estimate: number): PreparedWh
       const json = readJsonAnswer(bytes)
       if (!holdsVectors(json)) throw noAnswer(json, NO_VECTORS)
       const reported = action === undefined ? openai.reportedInput(json) : gemini.reportedInput(json)
-      return { body: bytes, contentType: JSON_TYPE, used: usedUp(reported, estimate) }
+      const body = asksBase64 ? spliceJson(bytes, openai.base64Edits(json), json) : bytes
+      return { body, contentType: JSON_TYPE, used: usedUp(reported, estimate) }
     },
   }
 }

@@ -15,6 +15,7 @@ import {
   type JsonValue,
   present,
 } from '@/json/json.ts'
+import type { JsonEdit } from '@/json/splice.ts'
 import { unknownFields } from './unknown-fields.ts'
 
 /**
@@ -73,6 +74,18 @@ export function decodeEmbeddingAnswer(json: JsonObject): EmbeddingAnswer | undef
     vectors.push(vector)
   }
   return vectors.length === 0 ? undefined : { vectors, inputTokens: reportedInput(json) }
+}
+
+/**
+ * Makes vectors that are numbers the base64 that was asked for. Mistral and LM Studio answer with numbers all the same, which
+ * OpenAI's SDKs, who ask for base64 by themselves, take for vectors of nothing but zeros or refuse.
+ * https://github.com/Mintplex-Labs/anything-llm/issues/5794 https://github.com/lmstudio-ai/lmstudio-bug-tracker/issues/756
+ */
+export function base64Edits(answer: JsonObject): JsonEdit[] {
+  return asArray(answer['data']).flatMap((entry, place) => {
+    const vector = asObject(entry)?.['embedding']
+    return isVector(vector) ? [{ path: ['data', place, 'embedding'], value: encodeBase64(vector) }] : []
+  })
 }
 
 /** What an answer says it has used; undefined if it says nothing. */

@@ -110,6 +110,18 @@ describe('in the same format', () => {
     expect(await response.text()).toBe(JSON.stringify(answer))
   })
 
+  test('numbers are base64 where that was asked for, and else as they came', async () => {
+    const data = (...embeddings: unknown[]) => embeddings.map((embedding, index) => ({ index, embedding }))
+    answer = { data: data([1.0, -2.5], 'AACAPw=='), usage: { prompt_tokens: 7 }, extra: 1.5 }
+    const body = { model: 'scripted/openai', input: ['a', 'b'] }
+    const told = await jsonOf(await post('/v1/embeddings', { ...body, encoding_format: 'base64' }))
+    expect(told).toEqual({ ...answer, data: data('AACAPwAAIMA=', 'AACAPw==') })
+    for (const encoding_format of ['float', undefined]) {
+      const response = await post('/v1/embeddings', { ...body, encoding_format })
+      expect(await response.text()).toBe(JSON.stringify(answer))
+    }
+  })
+
   test("Gemini's model is renamed wherever it stands, and nothing else", async () => {
     answer = { embeddings: [{ values: [1] }, { values: [2] }] }
     const response = await post(
