@@ -90,6 +90,7 @@ describe('thoughts that a Chat caller sends back', () => {
     ['api.fireworks.ai', { reasoning: 'r', reasoning_details: entries }, { reasoning_content: 'r' }],
     ['api.fireworks.ai', { reasoning_content: 't', reasoning: 't' }, { reasoning_content: 't' }],
     ['api.mistral.ai', { reasoning_content: 't', reasoning: 'r' }, {}],
+    ['ollama.com', { reasoning_content: 't' }, { reasoning: 't' }],
     ['api.deepseek.com', { reasoning_content: 't' }, { reasoning_content: 't' }],
     ['openrouter.ai', { reasoning_details: entries }, { reasoning_details: entries }],
   ])('are in the field of %s, or left out: %j', (vendor, thoughts, sent) => {

@@ -37,7 +37,8 @@ function edits({ json, texts }: PassedBody, passage: Passage): JsonEdit[] {
   const vendor = vendorTraits(target.vendor)
   const found = modelEdits(json, target.model)
   const { reasoningField = vendor.reasoningField } = target
-  if (withoutReasoning || vendor.isStrict || target.reasoningField !== undefined) {
+  const isUsual = reasoningField === 'reasoning_content' && target.reasoningField === undefined
+  if (withoutReasoning || vendor.isStrict || !isUsual) {
     const thoughts = reasoningEdits(json, texts, withoutReasoning ? undefined : reasoningField)
     if (thoughts.isLossy) lose('reasoningHistory')
     found.push(...thoughts.edits)

@@ -143,7 +143,7 @@ function traitsOf(vendor: string): VendorTraits {
     isMoonshot: MOONSHOT.test(host),
     needsReasoning: REASONING_NEEDED.find(([pattern]) => pattern.test(host))?.[1],
     isStrict: strict !== undefined,
-    reasoningField: strict === undefined ? 'reasoning_content' : strict.reasoningField,
+    reasoningField: strict === undefined ? fieldOf(host) : strict.reasoningField,
     efforts: strict?.efforts,
     namesResults: strict?.namesResults ?? false,
     refuses: new Set(isOpenaiItself ? ['topK'] : (strict?.refuses ?? [])),
@@ -153,6 +153,11 @@ function traitsOf(vendor: string): VendorTraits {
     temperatures: TEMPERATURES.find(([pattern]) => pattern.test(host))?.[1],
     prefill: strict?.prefill ?? true,
   }
+}
+
+/** Ollama reads one of the two and passes over the other: https://github.com/ollama/ollama/blob/main/openai/openai.go */
+function fieldOf(host: string): ReasoningField {
+  return /(?:^|\.)ollama\.com$/.test(host) ? 'reasoning' : 'reasoning_content'
 }
 
 /** OpenAI's limit; within it the ids of all formats are taken as they are. */

@@ -535,8 +535,9 @@ describe('reasoning of the history', () => {
     ])
   })
 
-  // All three answer `reasoning_content` with a 400.
+  // All but Ollama answer another field with a 400.
   test.each([
+    ['ollama.com', { reasoning: 't' }, []],
     ['api.groq.com', { reasoning: 't' }, []],
     ['api.cerebras.ai', { reasoning: 't' }, []],
     ['api.mistral.ai', {}, ['reasoningHistory']],
