@@ -20,6 +20,8 @@ const CONTEXT_LENGTH: readonly RegExp[] = [
   /range of input length should be/i,
   /input is too long/i,
   /too many tokens: (?:size|total)/i,
+  // Bedrock's Nova, SiliconFlow
+  /number of input tokens(?: \(\d+\))? (?:exceeds|has exceeded)/i,
   // Perplexity
   /too_many_prompt_tokens/,
   /tokens \+ `?max_(?:new_)?tokens`? must be <=/i,

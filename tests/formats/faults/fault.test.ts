@@ -117,6 +117,8 @@ describe('edge 86: a prompt beyond the context', () => {
     ['Prompt contains 40000 tokens, too large for model with 32768 maximum context length'],
     ["This model's maximum prompt length is 131072 but the request contains 537812 tokens."],
     ['Range of input length should be [1, 129024]'],
+    ['The model returned: Input Tokens Exceeded: Number of input tokens exceeds maximum length.'],
+    ['number of input tokens (204703) has exceeded max_prompt_tokens (202752) limit.'],
     ['the request exceeds the available context size. try increasing the context size'],
     ['prompt token count of 130000 exceeds the limit of 128000'],
     ['Input is too long for requested model.'],
