@@ -1,5 +1,5 @@
 /** Where another attempt could succeed. Decided where the failure is understood (upstream/outcome.ts). */
-type Retry = 'never' | 'next-channel'
+export type Retry = 'never' | 'next-channel'
 
 interface KindRow {
   status: number

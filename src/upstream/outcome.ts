@@ -1,4 +1,4 @@
-import { GatewayError } from '@/errors/gateway-error.ts'
+import { type Blamed, GatewayError, type Retry } from '@/errors/gateway-error.ts'
 
 /** What is known of an upstream's complaint (a codec's decodeFault and the head of the answer). */
 interface Complaint {
@@ -30,6 +30,8 @@ export function judge(complaint: Complaint): GatewayError {
   const { status, message } = complaint
   const blames = isAboutModel(complaint) ? 'model' : refusedWish(complaint)
   const retryAfterMs = plausible(complaint.retryAfterMs)
+  if (isAboutConnector(complaint)) return rejected(complaint, { status: 424, retry: 'never' })
+  if (isAboveMinute(complaint)) return rejected(complaint, { status: 413, retry: 'next-channel' })
   if (isLimit(status, retryAfterMs)) {
     return new GatewayError('upstream_rate_limited', `The upstream's limit is reached: ${message}`, {
       retry: 'next-channel',
@@ -51,21 +53,12 @@ export function judge(complaint: Complaint): GatewayError {
       { retry: 'next-channel', blames },
     )
   }
-  if (ABOUT_THE_REQUEST.has(status) || isAboutConnector(complaint)) {
-    return new GatewayError('upstream_rejected', message, {
+  if (ABOUT_THE_REQUEST.has(status)) {
+    return rejected(complaint, {
       status,
-      // The caller named a model that we have; that the upstream has not is a matter of the channel, and so are its format
-      // and its account.
-      retry:
-        blames === 'model' || isForOtherFormat(complaint) || isAboveMinute(complaint)
-          ? 'next-channel'
-          : 'never',
+      // The caller named a model that we have; that the upstream has not is a matter of the channel, and so is its format.
+      retry: blames === 'model' || isForOtherFormat(complaint) ? 'next-channel' : 'never',
       blames: complaint.foreignReasoning === true ? 'reasoning' : blames,
-      // The one word by which clients of every vendor know that a shorter prompt would do, and compact theirs.
-      code:
-        complaint.contextLength === true ? 'context_length_exceeded' : (complaint.code ?? 'invalid_request'),
-      param: complaint.param,
-      details: complaint.details,
     })
   }
   if (status === 503 || status === 529) {
@@ -78,6 +71,20 @@ export function judge(complaint: Complaint): GatewayError {
   return new GatewayError('upstream_error', `The upstream failed (status ${status}): ${message}`, {
     retry: 'next-channel',
     retryAfterMs,
+  })
+}
+
+/** A complaint about the request, as the caller is told of it. */
+function rejected(
+  { message, contextLength, code = 'invalid_request', param, details }: Complaint,
+  told: { status: number; retry: Retry; blames?: Blamed | undefined },
+): GatewayError {
+  return new GatewayError('upstream_rejected', message, {
+    ...told,
+    // The one word by which clients of every vendor know that a shorter prompt would do, and compact theirs.
+    code: contextLength === true ? 'context_length_exceeded' : code,
+    param,
+    details,
   })
 }
 
@@ -119,10 +126,12 @@ const CONTENT_FORBIDDEN = [
   /^cachedcontent not found\b/i,
 ]
 
-/** OpenAI's 424: a server of tools that the caller named fails, and not OpenAI. */
+/** A server of tools that the caller named fails or lets nobody in, and not OpenAI, whatever status that has. */
 function isAboutConnector({ status, message }: Complaint): boolean {
-  return status === 424 && /\bMCP server\b/.test(message)
+  return (status === 401 || status === 403 || status === 424) && CONNECTOR.test(message)
 }
+
+const CONNECTOR = /^error retrieving tool list from MCP server\b/i
 
 /** A time that has passed, or is no wait at all, says no more than none. */
 function plausible(retryAfterMs = 0): number | undefined {
@@ -234,9 +243,10 @@ function isAboutAccount({ status, code, message }: Complaint): boolean {
 const ACCOUNT_WORDS =
   /^(?:api key (?:not valid|invalid|expired)|incorrect api key provided|your credit balance is too low to access the anthropic api|you have reached your specified (?:workspace )?api usage limits)/i
 
-/** Groq's 413: more than the account may use in a minute, which another account may well. */
-function isAboveMinute({ status, code }: Complaint): boolean {
-  return status === 413 && code === 'rate_limit_exceeded'
+/** Groq's 413 and OpenAI's 429: more than the account may use in a minute, which another account may well. */
+function isAboveMinute({ status, code, message }: Complaint): boolean {
+  if (code !== 'rate_limit_exceeded') return false
+  return status === 413 || (status === 429 && /^request too large for\b/i.test(message))
 }
 
 /** Retry-After and its kin as ms: seconds, an HTTP date, or OpenAI's `retry-after-ms`; undefined when absent. */

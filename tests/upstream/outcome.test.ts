@@ -197,6 +197,11 @@ describe('what one request alone is refused for closes no key to the others', ()
       param: 'tools',
     })
     expect(chat(424, '{"error":{"message":"The model server failed"}}').kind).toBe('upstream_error')
+    for (const status of [401, 403])
+      expect(chat(status, JSON.stringify({ error }))).toMatchObject({
+        kind: 'upstream_rejected',
+        status: 424,
+      })
   })
 
   test("Groq's 498 of a tier without room is a limit of the moment", () => {
@@ -245,6 +250,14 @@ test.each([0, -5000])(
 test.each([429, 503, 500])('a wait that no vendor can mean is a day in a %d', status => {
   const complaint = { message: 'm', code: undefined, param: undefined, retryAfterMs: 1e22 }
   expect(judge({ status, ...complaint }).retryAfterMs).toBe(24 * 60 * 60 * 1000)
+})
+
+test("a request above what OpenAI's account may use in a minute is too large, and no limit of the moment", () => {
+  const message =
+    'Request too large for gpt-9 in organization org-1 on tokens per min (TPM): Limit 30000, Requested 48000. The input or output tokens must be reduced in order to run successfully.'
+  const body = JSON.stringify({ error: { message, type: 'tokens', code: 'rate_limit_exceeded' } })
+  const error = judge(CODECS['openai-chat-completions'].decodeFault(429, body))
+  expect(error).toMatchObject({ kind: 'upstream_rejected', status: 413, retry: 'next-channel' })
 })
 
 describe('what of a channel a complaint is about', () => {
