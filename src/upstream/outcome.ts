@@ -156,9 +156,9 @@ const MODEL_CODES: ReadonlySet<string | undefined> = new Set([
   'DeploymentNotFound',
 ])
 
-/** The 400 of xAI, Mistral, DeepSeek, SiliconFlow, Z.ai and LiteLLM, which could be about anything else. */
+/** The 400 of xAI, Mistral, DeepSeek, SiliconFlow, Z.ai, Voyage, Amazon and LiteLLM, which could be about anything else. */
 const MODEL_UNKNOWN =
-  /^(?:(?:model not found|invalid model): \S+$|model not exist$|model does not exist\. please check it carefully|unknown model, please check the model code|(?:400: \{'error': ')?\/[\w/]+: invalid model name passed in model=)/i
+  /^(?:(?:model not found|invalid model): \S+$|model not exist$|model does not exist\. please check it carefully|unknown model, please check the model code|model \S+ is not supported\. supported models are |the provided model identifier is invalid\.?$|(?:400: \{'error': ')?\/[\w/]+: invalid model name passed in model=)/i
 
 /** How a 404 about a model begins, behind the names that LiteLLM gives it: further on it may repeat what the caller wrote, as the id of a file. */
 const MODEL_GONE =

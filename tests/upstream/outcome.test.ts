@@ -273,6 +273,14 @@ describe('what of a channel a complaint is about', () => {
     ['SiliconFlow', 400, '20012', 'Model does not exist. Please check it carefully.'],
     ['Z.ai', 400, '1211', 'Unknown Model, please check the model code.'],
     [
+      'Voyage',
+      400,
+      undefined,
+      "Model voyage-9 is not supported. Supported models are ['voyage-2', 'voyage-01'].",
+    ],
+    ['Amazon', 400, undefined, 'The provided model identifier is invalid.'],
+    ['Cohere', 404, undefined, "model 'embed-9' not found, make sure the correct model ID was used"],
+    [
       'LiteLLM',
       400,
       '400',
