@@ -39,6 +39,20 @@ export function cacheWrites(
   return { all: wholeCount(all), long: wholeCount(long) }
 }
 
+/**
+ * The prompt's tokens that a cache had to do with. OpenRouter tells those that Gemini writes and reads at once as both, and
+ * charges for both: they count as written, which is the dearer.
+ */
+export function cachedIn(
+  prompt: number,
+  hits: number,
+  written: { all: number; long: number },
+): { cacheRead: number; cacheWrite5m: number; cacheWrite1h: number } {
+  const all = Math.min(written.all, prompt)
+  const long = Math.min(written.long, all)
+  return { cacheRead: Math.min(hits, prompt - all), cacheWrite5m: all - long, cacheWrite1h: long }
+}
+
 /** What a request in one of OpenAI's formats hints that the other one takes as well, as extensions of that other format. */
 export function sharedHints(
   body: JsonObject,

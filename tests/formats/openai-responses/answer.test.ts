@@ -153,6 +153,12 @@ test('edge 82: cache counts of Anthropic come through and back unchanged', () =>
   })
   expect(usageOf(wire)).toEqual(usage)
   expect(inputTokens(usage) + outputTokens(usage)).toBe(84)
+  const both = { cached_tokens: 60, cache_write_tokens: 60 }
+  expect(usageOf({ ...wire, input_tokens_details: both })).toMatchObject({
+    inputUncached: 0,
+    cacheRead: 11,
+    cacheWrite5m: 60,
+  })
 })
 
 describe('errors', () => {

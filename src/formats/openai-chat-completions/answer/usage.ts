@@ -1,4 +1,4 @@
-import { cacheWrites, restOf } from '@/formats/openai/shared-fields.ts'
+import { cachedIn, cacheWrites, restOf } from '@/formats/openai/shared-fields.ts'
 import type { CompletionUsage } from '@/formats/openai-chat-completions/wire.ts'
 import {
   type CountNames,
@@ -77,17 +77,10 @@ function untoldSound(usage: JsonObject, others: number): number {
 
 function decodeInput({ prompt, cacheHits, written, audio, untold }: Counts) {
   const total = prompt + untold.input
-  const cacheRead = Math.min(cacheHits, total)
-  const cacheWrite = Math.min(written.all, total - cacheRead)
-  const cacheWrite1h = Math.min(written.long, cacheWrite)
-  const audioInput = Math.min(audio, total - cacheRead - cacheWrite)
-  return {
-    inputUncached: total - cacheRead - cacheWrite - audioInput,
-    cacheRead,
-    cacheWrite5m: cacheWrite - cacheWrite1h,
-    cacheWrite1h,
-    audioInput,
-  }
+  const cached = cachedIn(total, cacheHits, written)
+  const uncached = total - cached.cacheRead - cached.cacheWrite5m - cached.cacheWrite1h
+  const audioInput = Math.min(audio, uncached)
+  return { inputUncached: uncached - audioInput, ...cached, audioInput }
 }
 
 function decodeOutput(usage: JsonObject, { completion, thought: told, untold }: Counts) {

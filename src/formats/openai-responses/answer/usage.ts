@@ -1,4 +1,4 @@
-import { cacheWrites, restOf, servedTier } from '@/formats/openai/shared-fields.ts'
+import { cachedIn, cacheWrites, restOf, servedTier } from '@/formats/openai/shared-fields.ts'
 import {
   type CountNames,
   inputTokens,
@@ -36,15 +36,11 @@ function decodeUsage(wire: JsonObject): Omit<Usage, 'serverTools'> {
   })
   const input = told.input + untold.input
   const output = told.output + untold.output
-  const cacheRead = Math.min(cached, input)
-  const cacheWrite = Math.min(written.all, input - cacheRead)
-  const cacheWrite1h = Math.min(written.long, cacheWrite)
+  const inCache = cachedIn(input, cached, written)
   const reasoning = Math.min(Math.max(thought, untold.output), output)
   return {
-    inputUncached: input - cacheRead - cacheWrite,
-    cacheRead,
-    cacheWrite5m: cacheWrite - cacheWrite1h,
-    cacheWrite1h,
+    inputUncached: input - inCache.cacheRead - inCache.cacheWrite5m - inCache.cacheWrite1h,
+    ...inCache,
     outputText: output - reasoning,
     reasoning,
     audioInput: 0,

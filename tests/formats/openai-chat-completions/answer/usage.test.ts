@@ -28,6 +28,16 @@ describe('edge 81: usage of every vendor', () => {
       },
     ],
     [
+      'OpenRouter, of a prompt of Gemini that was written to the cache and read from there at once',
+      {
+        prompt_tokens: 100,
+        completion_tokens: 5,
+        total_tokens: 105,
+        prompt_tokens_details: { cached_tokens: 90, cache_write_tokens: 90 },
+      },
+      { cacheRead: 10, cacheWrite5m: 90, outputText: 5 },
+    ],
+    [
       'xAI, reasoning outside of completion',
       {
         prompt_tokens: 10,
