@@ -82,11 +82,11 @@ export const openaiChatCompletions: Codec = {
     vendorTraits(vendor).isOpenai && modelTraits(model).takesCustomTools,
   toolNames: ({ vendor }) => (vendorTraits(vendor).isMoonshot ? MOONSHOT_TOOL_NAMES : TOOL_NAMES),
   takesUrl: ({ kind }, _url, target) => {
-    const { isOpenrouter, isMistral, isMoonshot } = vendorTraits(target.vendor)
+    const { isOpenrouter, isMistral, isPerplexity, isMoonshot } = vendorTraits(target.vendor)
     if (kind === 'audio') return isMistral
     // https://platform.kimi.ai/docs/guide/use-kimi-vision-model: as data, or a file that it keeps.
     if (isMoonshot) return false
-    return kind !== 'document' || isOpenrouter || isMistral
+    return kind !== 'document' || isOpenrouter || isMistral || isPerplexity
   },
   tokenCount: undefined,
   passthrough,

@@ -67,6 +67,8 @@ function decodePart(part: JsonObject, path: string): Part {
       return decodeFile(part, path)
     case 'document_url':
       return decodeDocumentUrl(part, path)
+    case 'file_url':
+      return decodeFileUrl(part, path)
     case 'video_url':
       return decodeVideo(part, path)
     default:
@@ -127,6 +129,14 @@ function decodeDocumentUrl(part: JsonObject, path: string): MediaPart {
   const url = asNonEmpty(part['document_url'])
   if (url === undefined) throw invalidRequest(`${path}.document_url`, 'required')
   const filename = asString(part['document_name'])
+  return mediaPart({ kind: 'document', ...locateFile(url, filename), filename, cache: cacheMark(part) })
+}
+
+/** Perplexity's. */
+function decodeFileUrl(part: JsonObject, path: string): MediaPart {
+  const url = asNonEmpty(asObject(part['file_url'])?.['url'])
+  if (url === undefined) throw invalidRequest(`${path}.file_url.url`, 'required')
+  const filename = asString(part['file_name'])
   return mediaPart({ kind: 'document', ...locateFile(url, filename), filename, cache: cacheMark(part) })
 }
 

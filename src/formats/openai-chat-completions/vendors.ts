@@ -15,6 +15,8 @@ export interface VendorTraits {
   isOpenrouter: boolean
   /** Mistral's own words: documents by address or data URI in `document_url`, sound as nothing but its base64, another seed. */
   isMistral: boolean
+  /** Perplexity, which has documents by address or as nothing but their base64 in `file_url`. */
+  isPerplexity: boolean
   /** Moonshot, which checks the schemas of tools in a way of its own. */
   isMoonshot: boolean
   /** What of the assistant's history must come with reasoning_content, if only an empty one: calls, or all that it says. */
@@ -140,6 +142,7 @@ function traitsOf(vendor: string): VendorTraits {
     isOpenai: isOpenaiItself,
     isOpenrouter: /(?:^|\.)openrouter(?:\.ai)?$/.test(host),
     isMistral: MISTRAL.test(host),
+    isPerplexity: /(?:^|\.)perplexity\.ai$/.test(host),
     isMoonshot: MOONSHOT.test(host),
     needsReasoning: REASONING_NEEDED.find(([pattern]) => pattern.test(host))?.[1],
     isStrict: strict !== undefined,

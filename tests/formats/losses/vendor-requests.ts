@@ -169,6 +169,10 @@ const chatMedia = object(
           object({ type: 'video_url', video_url: object({ url: address('mp4') }) }),
           object({ type: 'file', file: object({ file_id: oneOf('file-1', 'file-2') }) }),
           object({ type: 'document_url', document_url: address('pdf') }),
+          object(
+            { type: 'file_url', file_url: object({ url: address('pdf') }) },
+            { file_name: text('file') },
+          ),
           object({ type: 'input_audio', input_audio: oneOf(...MP3) }),
           object({
             type: 'file',

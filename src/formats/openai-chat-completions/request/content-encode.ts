@@ -100,6 +100,7 @@ function encodeDocument(part: MediaPart, rules: TargetRules): JsonObject {
   }
   if (part.context !== undefined) rules.losses.add('documentContext')
   if (rules.vendor.isMistral) return encodeDocumentUrl(part)
+  if (rules.vendor.isPerplexity) return encodeFileUrl(part)
   return { type: 'file', file: encodeFile(part, rules) }
 }
 
@@ -109,6 +110,16 @@ function encodeDocumentUrl(part: MediaPart): JsonObject {
     type: 'document_url',
     document_url: locate(part, 'application/pdf'),
     document_name: part.filename ?? part.title,
+  })
+}
+
+/** https://docs.perplexity.ai/docs/sonar/media */
+function encodeFileUrl(part: MediaPart): JsonObject {
+  const { source } = part
+  return present({
+    type: 'file_url',
+    file_url: { url: source.type === 'base64' ? source.data : locate(part, 'application/pdf') },
+    file_name: part.filename ?? part.title,
   })
 }
 

@@ -44,6 +44,7 @@ const readOfPart = byType({
   input_audio: { type: true, input_audio: textOr({ data: true, format: true }), ...MARKS },
   file: { type: true, file: readOfFile, ...MARKS },
   document_url: { type: true, document_url: 'string', document_name: 'string', ...MARKS },
+  file_url: { type: true, file_url: object({ url: 'string' }), file_name: 'string', ...MARKS },
   video_url: { type: true, video_url: { url: true }, ...MARKS },
   tool_use: { type: true, id: true, name: true, input: true, ...MARKS },
   tool_result: { type: true, tool_use_id: true, content: true, is_error: 'boolean', ...MARKS },

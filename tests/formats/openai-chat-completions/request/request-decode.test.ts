@@ -540,6 +540,18 @@ describe('messages', () => {
       { kind: 'document', mediaType: 'application/pdf', source: { type: 'base64', data: 'AQ==' } },
     ],
     [
+      { type: 'file_url', file_url: { url: 'https://e.com/a.pdf' }, file_name: 'a.pdf' },
+      { kind: 'document', source: { type: 'url', url: 'https://e.com/a.pdf' }, filename: 'a.pdf' },
+    ],
+    [
+      { type: 'file_url', file_url: { url: 'AQ==' }, file_name: 'a.docx' },
+      {
+        kind: 'document',
+        mediaType: 'application/vnd.openxmlformats-officedocument.wordprocessingml.document',
+        source: { type: 'base64', data: 'AQ==' },
+      },
+    ],
+    [
       { type: 'file', file: { file_data: 'data:application/pdf;base64,AQ==', filename: 'a.pdf' } },
       {
         kind: 'document',

@@ -704,6 +704,23 @@ describe('parts', () => {
 
   test.each([
     [
+      media({ kind: 'document', mediaType: 'application/pdf', filename: 'a.pdf' }),
+      { type: 'file_url', file_url: { url: 'AQ==' }, file_name: 'a.pdf' },
+    ],
+    [
+      media({ kind: 'document', source: { type: 'url', url: 'https://e.com/a.pdf' } }),
+      { type: 'file_url', file_url: { url: 'https://e.com/a.pdf' } },
+    ],
+  ])('%#: at Perplexity %j', (part, expected) => {
+    expect(messagesOf([user('q', part)], 'api.perplexity.ai')).toEqual([
+      { role: 'user', content: [{ type: 'text', text: 'q' }, expected] },
+    ])
+    const target = targetOf('m', 'api.perplexity.ai')
+    expect(openaiChatCompletions.takesUrl(part, 'https://e.com/a.pdf', target)).toBe(true)
+  })
+
+  test.each([
+    [
       media({
         kind: 'document',
         mediaType: 'text/plain',
