@@ -378,6 +378,22 @@ describe('messages refuses', () => {
       'an open schema for the output',
       { output_config: { format: { type: 'json_schema', schema: { type: 'object' } } } },
     ],
+    [
+      'an output that may be anything',
+      { output_config: { format: { type: 'json_schema', schema: { title: 'Data' } } } },
+    ],
+    [
+      'an output that is one of no values',
+      { output_config: { format: { type: 'json_schema', schema: { type: 'string', enum: [] } } } },
+    ],
+    [
+      'an output whose values have a list of types',
+      {
+        output_config: {
+          format: { type: 'json_schema', schema: { type: ['string', 'null'], enum: ['a', null] } },
+        },
+      },
+    ],
     ['a prefill with blanks at its end', { messages: [user('x'), { role: 'assistant', content: 'so ' }] }],
   ])('%s', async (_, body, headers = {}) => {
     const response = await post(

@@ -216,6 +216,16 @@ function checkOutputSchema(schema: JsonValue | undefined): void {
   const unsupported = UNSUPPORTED_KEYWORDS.filter(name => schema[name] !== undefined)
   if (unsupported.length > 0)
     refuse(`${where}: For '${schema['type']}' type, properties ${unsupported.join(', ')} are not supported`)
+  if (!['type', 'enum', 'const', 'anyOf', 'allOf', '$ref'].some(name => schema[name] !== undefined)) {
+    refuse(`${where}: Invalid schema: Schema type is missing for schema: ${JSON.stringify(schema)}`)
+  }
+  const { type, enum: values } = schema
+  if (values !== undefined && asArray(values).length === 0) {
+    refuse(`${where}: Invalid schema: Enum must be a non-empty array`)
+  }
+  if (Array.isArray(type) && values !== undefined) {
+    refuse(`${where}: Invalid schema: Enum value does not match declared type '${JSON.stringify(type)}'`)
+  }
   for (const property of Object.values(asObject(schema['properties']) ?? {})) checkOutputSchema(property)
   for (const definition of Object.values(asObject(schema['$defs']) ?? {})) checkOutputSchema(definition)
   for (const choice of asArray(schema['anyOf'])) checkOutputSchema(choice)

@@ -1,9 +1,18 @@
 import { mergeSchemas } from '@/formats/schemas/merge.ts'
 import { constraintText } from '@/formats/schemas/object-schema.ts'
-import { asArray, asObjects, asString, isJsonObject, type JsonObject, type JsonValue } from '@/json/json.ts'
+import { nearestNumber } from '@/json/exact.ts'
+import {
+  asArray,
+  asObjects,
+  asString,
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+  present,
+} from '@/json/json.ts'
 
 /** Keywords that structured outputs understand, beside those that `closedSchema` rewrites. */
-const KEPT: ReadonlySet<string> = new Set(['type', 'title', 'enum', 'const', 'default', 'required', '$ref'])
+const KEPT: ReadonlySet<string> = new Set(['title', 'enum', 'const', 'default', 'required', '$ref'])
 
 /** https://platform.claude.com/docs/en/build-with-claude/structured-outputs#json-schema-limitations */
 const STRING_FORMATS: ReadonlySet<string> = new Set([
@@ -27,20 +36,51 @@ const STRING_FORMATS: ReadonlySet<string> = new Set([
 export function closedSchema(schema: JsonObject): JsonObject {
   const parts = partsOf(schema)
   if (parts.length > 1) return closedSchema(mergeSchemas(parts))
-  const closed: JsonObject = {}
+  const closed: JsonObject = present({ type: typeOf(schema) })
   const told: JsonObject = {}
   for (const [key, value] of Object.entries(schema)) {
-    if (value === undefined || key === '$schema' || key === '$id' || key === 'additionalProperties') continue
+    if (value === undefined || REPLACED.has(key)) continue
     if (!keep(closed, key, value)) told[key] = value
   }
   const items = itemsOf(schema)
   if (items !== undefined) closed['items'] = items
-  if (isObjectSchema(schema)) closed['additionalProperties'] = false
+  if (isObjectSchema(schema) && !isSaidElsewhere(schema)) closed['additionalProperties'] = false
   const { description: _description, ...constraints } = told
   const description = [asString(schema['description']), constraintText(constraints)]
   const text = description.filter(line => line !== undefined).join('\n\n')
   if (text !== '') closed['description'] = text
   return closed
+}
+
+/** Keywords that are left out or written anew. */
+const REPLACED: ReadonlySet<string> = new Set(['$schema', '$id', 'additionalProperties', 'type'])
+
+/**
+ * The type of a schema, which structured outputs want of each that names no values and is no reference or choice. Beside
+ * values they take one type that all of these are of, and no list of types. https://github.com/BerriAI/litellm/issues/37881
+ */
+function typeOf(schema: JsonObject): JsonValue | undefined {
+  const { type, enum: values, const: value } = schema
+  if (isSaidElsewhere(schema)) return isObjectSchema(schema) ? undefined : type
+  const named = values === undefined ? [value ?? null] : asArray(values)
+  if (values !== undefined || value !== undefined) {
+    return named.every(one => isOfType(one, type)) ? type : undefined
+  }
+  if (type !== undefined) return type
+  if (schema['properties'] !== undefined) return 'object'
+  return schema['items'] === undefined && schema['prefixItems'] === undefined ? undefined : 'array'
+}
+
+function isOfType(value: JsonValue, type: JsonValue | undefined): boolean {
+  if (value === null) return type === 'null'
+  const number = nearestNumber(value)
+  if (number === undefined) return typeof value === type
+  return type === 'number' || (type === 'integer' && Number.isInteger(number))
+}
+
+/** Whether what an object's properties are is said by a reference or a choice alone: closed beside, it would have none. */
+function isSaidElsewhere({ $ref, anyOf, oneOf, properties }: JsonObject): boolean {
+  return properties === undefined && [$ref, anyOf, oneOf].some(said => said !== undefined)
 }
 
 /** What `allOf` says together, at whatever depth: the innermost first, since what stands outside is closer to the place. */

@@ -6,8 +6,7 @@ import { describedSchema, outputInWords, schemaName } from '@/formats/schemas/ou
 import { withRootInPlace } from '@/formats/schemas/reference.ts'
 import type { JsonSchemaOutput, OutputFormat } from '@/generation/request.ts'
 import { asObject, type JsonObject } from '@/json/json.ts'
-import { closedSchema } from './json-schema.ts'
-import { canBeClosed } from './schema-limits.ts'
+import type { HeldSchemas } from './held-schemas.ts'
 
 /** How the answer's shape is asked for: by the API's own format, by a forced tool, or in words. */
 interface EncodedOutput {
@@ -21,12 +20,25 @@ interface EncodedOutput {
 
 const PLAIN: EncodedOutput = { format: undefined, tool: undefined, instruction: undefined }
 
+/** The answer's shape as `output_config.format`, where the model can be held to it. */
+export function encodeFormat(
+  output: OutputFormat | undefined,
+  model: ModelTraits,
+  held: HeldSchemas,
+): JsonObject | undefined {
+  if (output?.type !== 'json-schema' || !model.outputFormat) return undefined
+  const rooted = { ...output, schema: withRootInPlace(output.schema) }
+  const schema = held.answer(describedSchema(rooted))
+  return schema === undefined ? undefined : { type: 'json_schema', schema }
+}
+
 /**
  * The best way that the model has. A schema that nothing holds it to is a loss where the caller said `strict`.
- * `hasTools`: the request has tools of its own, so that one of ours would be one to choose among.
+ * `format`: what `encodeFormat` made of it; `hasTools`: the request has tools of its own, so that one of ours would be one to choose among.
  */
 export function encodeOutput(
   output: OutputFormat | undefined,
+  format: JsonObject | undefined,
   hasTools: boolean,
   model: ModelTraits,
   losses: Losses,
@@ -38,6 +50,7 @@ export function encodeOutput(
     case 'json':
       return { ...PLAIN, instruction: outputInWords(output) }
     case 'json-schema':
+      if (format !== undefined) return { ...PLAIN, format }
       return encodeSchema(output, hasTools, model, losses)
     default:
       return output satisfies never
@@ -52,9 +65,6 @@ function encodeSchema(
 ): EncodedOutput {
   const output = { ...asked, schema: withRootInPlace(asked.schema) }
   const { schema, description, strict } = output
-  if (model.outputFormat && canBeClosed(schema)) {
-    return { ...PLAIN, format: { type: 'json_schema', schema: closedSchema(describedSchema(output)) } }
-  }
   // Neither a tool's schema nor words hold the model to it.
   if (strict === true) losses.add('outputStrict')
   const isObject = schema['type'] === 'object' || schema['properties'] !== undefined

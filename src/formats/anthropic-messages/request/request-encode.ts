@@ -18,8 +18,9 @@ import {
   present,
 } from '@/json/json.ts'
 import { cacheUnlessMarked, limitCacheMarks, marked } from './cache-marks.ts'
+import { HeldSchemas } from './held-schemas.ts'
 import { encodeMessages, splitHead } from './message-encode.ts'
-import { encodeOutput } from './output-encode.ts'
+import { encodeFormat, encodeOutput } from './output-encode.ts'
 import { reasoningHistory } from './reasoning-history.ts'
 import { spokenTurns } from './spoken-turns.ts'
 import { encodeSampling, encodeThinking } from './thinking-encode.ts'
@@ -39,8 +40,10 @@ export function encodeRequest(request: GenerationRequest, target: Target): Encod
   const history = reasoningHistory(turns, target)
   if (history.lost) losses.add('reasoningHistory')
 
-  const offered = encodeTools(request, model, losses)
-  const output = encodeOutput(request.output, offered.tools.length > 0, model, losses)
+  const held = new HeldSchemas()
+  const format = encodeFormat(request.output, model, held)
+  const offered = encodeTools(request, model, held, losses)
+  const output = encodeOutput(request.output, format, offered.tools.length > 0, model, losses)
   const forced = offered.forced || output.tool !== undefined
   const thoughtMissing = model.needsThoughts ? history.lacksThought : history.openLoopLacksThought
   const conditions = { forced, thoughtMissing }

@@ -9,9 +9,8 @@ import type { GenerationRequest, Turn } from '@/generation/request.ts'
 import type { CustomTool, FunctionTool, HostedTool, Tool, ToolChoice } from '@/generation/tool.ts'
 import { asString, type JsonObject } from '@/json/json.ts'
 import { marked } from './cache-marks.ts'
-import { closedSchema } from './json-schema.ts'
+import type { HeldSchemas } from './held-schemas.ts'
 import { newerSchema } from './newer-schema.ts'
-import { canBeClosed } from './schema-limits.ts'
 
 const NO_INPUT: JsonObject = { type: 'object', properties: {} }
 
@@ -26,10 +25,15 @@ interface EncodedTools {
 }
 
 /** @throws GatewayError `unsupported_parameter` where the choice forces a tool that cannot be offered */
-export function encodeTools(request: GenerationRequest, model: ModelTraits, losses: Losses): EncodedTools {
+export function encodeTools(
+  request: GenerationRequest,
+  model: ModelTraits,
+  held: HeldSchemas,
+  losses: Losses,
+): EncodedTools {
   const { tools: offered, toolChoice } = onlyAllowed(request)
   const search = offered.find(tool => tool.type === 'hosted' && tool.kind === 'web_search')
-  const tools = offered.flatMap(tool => encodeTool(tool, model, tool === search, losses))
+  const tools = offered.flatMap(tool => encodeTool(tool, model, held, tool === search, losses))
   if (request.tools.length > 0) refuseLostTool(toolChoice, tools)
   if (tools.length === 0) {
     const called = calledTools(request.turns)
@@ -54,10 +58,16 @@ function forceInWords(name: unknown): string {
   return `Your next reply must call ${which}; do not reply with text alone.`
 }
 
-function encodeTool(tool: Tool, model: ModelTraits, isFirstSearch: boolean, losses: Losses): JsonObject[] {
+function encodeTool(
+  tool: Tool,
+  model: ModelTraits,
+  held: HeldSchemas,
+  isFirstSearch: boolean,
+  losses: Losses,
+): JsonObject[] {
   switch (tool.type) {
     case 'function':
-      return [encodeFunction(tool, model, losses)]
+      return [encodeFunction(tool, model, held, losses)]
     case 'custom':
       return [encodeCustom(tool)]
     case 'client':
@@ -70,17 +80,23 @@ function encodeTool(tool: Tool, model: ModelTraits, isFirstSearch: boolean, loss
   }
 }
 
-function encodeFunction(tool: FunctionTool, model: ModelTraits, losses: Losses): JsonObject {
+function encodeFunction(
+  tool: FunctionTool,
+  model: ModelTraits,
+  held: HeldSchemas,
+  losses: Losses,
+): JsonObject {
   // One that names no arguments has none.
   const parameters = { additionalProperties: false, ...tool.parameters }
-  const strict = tool.strict === true && model.outputFormat && canBeClosed(parameters)
-  if (tool.strict === true && !strict) losses.add('toolStrict')
   const schema = objectSchema(tool.parameters ?? NO_INPUT)
+  const isAsked = tool.strict === true
+  const strict = isAsked && model.outputFormat ? held.tool(parameters, schema) : undefined
+  if (isAsked && strict === undefined) losses.add('toolStrict')
   const block = {
     name: tool.name,
     ...(tool.description !== undefined && { description: tool.description }),
-    input_schema: strict ? closedSchema(schema) : newerSchema(schema),
-    ...(strict && { strict: true }),
+    input_schema: strict ?? newerSchema(schema),
+    ...(strict !== undefined && { strict: true }),
   }
   return marked(block, tool.cache)
 }

@@ -528,6 +528,39 @@ describe('tools', () => {
     expect(losses.map(({ field }) => field)).toEqual(isStrict ? [] : ['toolStrict'])
   })
 
+  test('of strict tools so many are as the vendor takes in one request', () => {
+    const tools = Array.from({ length: 22 }, (_, which) => tool(`f${which}`, { strict: true }))
+    const { body, losses } = encode({ tools })
+    expect(asObjects(body['tools']).map(({ strict }) => strict)).toEqual([
+      ...Array.from({ length: 20 }, () => true),
+      undefined,
+      undefined,
+    ])
+    expect(losses).toEqual([{ field: 'toolStrict', name: undefined }])
+  })
+
+  test('an answer held to its schema counts before the tools, and each tool beside those before it', () => {
+    const nullable = (count: number) => {
+      const names = Array.from({ length: count }, (_, which) => `p${which}`)
+      const properties = Object.fromEntries(names.map(name => [name, { type: ['string', 'null'] }]))
+      return { type: 'object', properties, required: names }
+    }
+    const tools = [8, 8, 4].map((count, which) =>
+      tool(`f${which}`, { strict: true, parameters: nullable(count) }),
+    )
+    const output = {
+      type: 'json-schema',
+      name: 'o',
+      description: undefined,
+      schema: nullable(4),
+      strict: true,
+    } as const
+    const { body, losses } = encode({ tools, output })
+    expect(body['output_config']).toMatchObject({ format: { type: 'json_schema' } })
+    expect(asObjects(body['tools']).map(({ strict }) => strict)).toEqual([true, undefined, true])
+    expect(losses).toEqual([{ field: 'toolStrict', name: undefined }])
+  })
+
   test('what older drafts say of a schema is said as JSON Schema 2020-12 has it', () => {
     const pair = { type: 'array', items: [{ type: 'number' }, { type: 'string' }] }
     const properties = {

@@ -230,6 +230,13 @@ describe('sampling', () => {
   })
 })
 
+/** An object with so many properties, all required unless others are. */
+function several(count: number, property: JsonObject, required?: string[]): JsonObject {
+  const names = Array.from({ length: count }, (_, which) => `p${which}`)
+  const properties = Object.fromEntries(names.map(name => [name, property]))
+  return { type: 'object', properties, required: required ?? names }
+}
+
 describe('structured output', () => {
   const schema = {
     $schema: 'https://json-schema.org/draft/2020-12/schema',
@@ -237,7 +244,10 @@ describe('structured output', () => {
     description: 'A person.',
     properties: {
       name: { type: 'string', minLength: 1 },
-      tags: { type: 'array', items: { type: 'object', properties: { a: {} }, maxProperties: 3 } },
+      tags: {
+        type: 'array',
+        items: { type: 'object', properties: { a: { type: 'string' } }, maxProperties: 3 },
+      },
     },
     required: ['name'],
   }
@@ -262,7 +272,7 @@ describe('structured output', () => {
               type: 'array',
               items: {
                 type: 'object',
-                properties: { a: {} },
+                properties: { a: { type: 'string' } },
                 additionalProperties: false,
                 description: '{maxProperties: 3}',
               },
@@ -322,6 +332,32 @@ describe('structured output', () => {
       'a map whose keys have a pattern',
       { type: 'object', properties: { by: { type: 'object', patternProperties: { '^x': {} } } } },
     ],
+    ['something that may be anything', { type: 'object', properties: { data: { title: 'Data' } } }],
+    ['a list of anything', { type: 'object', properties: { list: { type: 'array', items: {} } } }],
+    ['a choice of nothing', { type: 'object', properties: { a: { type: 'string', enum: [] } } }],
+    ['a choice of objects', { type: 'object', properties: { a: { enum: [{ b: 1 }] } } }],
+    [
+      'a property that is required and not said',
+      { type: 'object', properties: { a: { type: 'string' } }, required: ['a', 'b'] },
+    ],
+    [
+      'properties beside a choice of others',
+      {
+        type: 'object',
+        properties: {
+          pet: {
+            type: 'object',
+            properties: { name: { type: 'string' } },
+            anyOf: [
+              { type: 'object', properties: { barks: { type: 'boolean' } } },
+              { type: 'object', properties: { purrs: { type: 'boolean' } } },
+            ],
+          },
+        },
+      },
+    ],
+    ['more properties that may be missing than 24', several(25, { type: 'string' }, [])],
+    ['more properties that are one of several things than 16', several(17, { type: ['string', 'null'] })],
     [
       'a reference among what is said together',
       {
@@ -334,6 +370,16 @@ describe('structured output', () => {
     const asked = encode({ output: { ...output, schema } })
     expect(asked.body['output_config']).toBeUndefined()
     expect(asked.body['tools']).toMatchObject([{ name: 'a_person', input_schema: schema }])
+  })
+
+  test.each([
+    ['24 that may be missing', several(24, { type: 'string' }, [])],
+    ['16 that are one of several things', several(16, { anyOf: [{ type: 'string' }, { type: 'null' }] })],
+    ['any number of a type', several(100, { type: ['string', 'null'], enum: ['a', null] })],
+  ])('by the format with as many properties as it takes: %s', (_what, schema) => {
+    expect(body({ output: { ...output, schema } })['output_config']).toMatchObject({
+      format: { schema: { additionalProperties: false } },
+    })
   })
 
   test('in words where no tool may have arguments of such names', () => {
@@ -384,6 +430,30 @@ describe('structured output', () => {
       { $ref: '#/$defs/x', description: 'An x.' },
     ],
     [
+      'a choice of values that may be null is said by these alone, of which none is of a list of types',
+      { type: ['string', 'null'], enum: ['low', 'high', null], description: 'How sure.' },
+      { enum: ['low', 'high', null], description: 'How sure.' },
+    ],
+    [
+      'and so where its type is not that of all',
+      { type: 'string', enum: ['a', null] },
+      { enum: ['a', null] },
+    ],
+    ['and the one value that there is', { type: ['integer', 'null'], const: null }, { const: null }],
+    ['a choice of one type keeps it', { type: 'integer', enum: [1, 2] }, { type: 'integer', enum: [1, 2] }],
+    [
+      'what has properties is an object',
+      { properties: { a: { type: 'string' } } },
+      { type: 'object', properties: { a: { type: 'string' } }, additionalProperties: false },
+    ],
+    ['what has items is a list', { items: { type: 'string' } }, { type: 'array', items: { type: 'string' } }],
+    [
+      'an object that is one of several is no empty one beside',
+      { type: 'object', anyOf: [{ $ref: '#/$defs/x' }, { type: 'null' }] },
+      { anyOf: [{ $ref: '#/$defs/x' }, { type: 'null' }] },
+    ],
+    ['nor one that is said elsewhere', { type: 'object', $ref: '#/$defs/x' }, { $ref: '#/$defs/x' }],
+    [
       'a tuple is a list of any of its members',
       { type: 'array', prefixItems: [{ type: 'string' }, { type: 'integer' }], items: false },
       {
@@ -404,9 +474,8 @@ describe('structured output', () => {
   ])('in the format %s', (_what, property, written) => {
     const $defs = { x: { type: 'string' } }
     const schema = { type: 'object', properties: { property }, $defs }
-    expect(body({ output: { ...output, schema } })['output_config']).toMatchObject({
-      format: { schema: { properties: { property: written } } },
-    })
+    const { format } = asObject(body({ output: { ...output, schema } })['output_config']) ?? {}
+    expect(asObject(asObject(asObject(format)?.['schema'])?.['properties'])?.['property']).toEqual(written)
   })
 
   test('definitions that are used twice are no recursion', () => {
