@@ -1,6 +1,8 @@
+import type { Target } from '@/formats/codec.ts'
 import { remembered } from '@/formats/remembered.ts'
 import type { Effort, Reasoning } from '@/generation/request.ts'
 import type { JsonValue } from '@/json/json.ts'
+import { isServedByOpenai } from './vendor.ts'
 
 /** What OpenAI's models take and refuse, and those of others that speak both of its formats, whichever they are asked in. */
 export interface OpenaiModel {
@@ -77,6 +79,11 @@ export const openaiModel = remembered(find)
 function find(model: string): OpenaiModel {
   const name = bareModelName(model)
   return FAMILIES.find(([pattern]) => pattern.test(name))?.[1] ?? UNKNOWN
+}
+
+/** Whether a model is one of OpenAI's own, by who is asked or by its name: gateways in front of OpenAI hand everything on. */
+export function isOpenais(target: Pick<Target, 'vendor' | 'model'>): boolean {
+  return isServedByOpenai(target) || openaiModel(target.model).reasons !== undefined
 }
 
 /** Whether a model reasons that is told this effort; undefined: not known. */

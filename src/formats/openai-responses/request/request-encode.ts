@@ -4,12 +4,13 @@ import { nestExtensions } from '@/formats/extensions.ts'
 import { fitKey, fitLimit } from '@/formats/fitted-values.ts'
 import { refuseSeveral, unsayable } from '@/formats/invalid.ts'
 import { Losses, loseUnsupported, type RareField } from '@/formats/losses.ts'
-import { likedEffort, type OpenaiModel, openaiModel } from '@/formats/openai/models.ts'
+import { isOpenais, likedEffort, type OpenaiModel, openaiModel } from '@/formats/openai/models.ts'
 import { fitOutput } from '@/formats/openai/schemas.ts'
 import { MAX_KEY, OPENAI_TIERS, takenSampling, userFields } from '@/formats/openai/shared-fields.ts'
 import { isOpenai } from '@/formats/openai/vendor.ts'
 import { ENCRYPTED, FORMAT, LOGPROBS } from '@/formats/openai-responses/wire.ts'
 import { schemaName } from '@/formats/schemas/output-format.ts'
+import { onlyAllowed } from '@/formats/tools/allowed.ts'
 import type { RequestField } from '@/generation/loss.ts'
 import { type GenerationRequest, limitsEffort, type OutputFormat, type Turn } from '@/generation/request.ts'
 import { asObject, asStrings, type JsonObject, keysOf, present } from '@/json/json.ts'
@@ -25,7 +26,9 @@ const MIN_OUTPUT_TOKENS = 16
 export function encodeRequest(asked: GenerationRequest, target: Target): EncodedRequest {
   refuseImpossible(asked)
   const losses = new Losses()
-  const request = withoutRefusedThought(fitOutput(asked, target, losses), target, losses)
+  const fitted = withoutRefusedThought(fitOutput(asked, target, losses), target, losses)
+  // Others take a choice among several tools for none: llama.cpp and SGLang offer all and force nothing.
+  const request = isOpenais(target) ? fitted : { ...fitted, ...onlyAllowed(fitted) }
   const model = openaiModel(target.model)
   loseUnsupported(request, UNSUPPORTED, losses)
 

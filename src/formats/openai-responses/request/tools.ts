@@ -1,11 +1,10 @@
 import type { Target } from '@/formats/codec.ts'
 import { invalidRequest } from '@/formats/invalid.ts'
 import type { Losses } from '@/formats/losses.ts'
-import { openaiModel } from '@/formats/openai/models.ts'
+import { isOpenais } from '@/formats/openai/models.ts'
 import { wholePatterns } from '@/formats/openai/plain-schema.ts'
 import { functionParameters } from '@/formats/openai/schemas.ts'
 import { canBeStrict } from '@/formats/openai/strict-schema.ts'
-import { isServedByOpenai } from '@/formats/openai/vendor.ts'
 import { FORMAT } from '@/formats/openai-responses/wire.ts'
 import { lostSettings, NO_SETTINGS, searchSettings } from '@/formats/tools/web-search.ts'
 import type {
@@ -195,8 +194,7 @@ function encodeTool(tool: Tool, target: Target, losses: Losses): JsonObject | un
 /** Other servers make grammars of patterns, as they do where they speak Chat. */
 function takenParameters(parameters: JsonObject, target: Target): JsonObject {
   const taken = functionParameters(parameters)
-  const isOpenais = isServedByOpenai(target) || openaiModel(target.model).reasons !== undefined
-  return isOpenais ? taken : wholePatterns(taken)
+  return isOpenais(target) ? taken : wholePatterns(taken)
 }
 
 /** Of a strict tool: OpenAI wants to be told that there are no others. */

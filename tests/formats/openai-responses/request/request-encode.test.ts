@@ -497,6 +497,13 @@ describe('tools', () => {
       mode: 'auto',
       tools: [{ type: 'function', name: 'f' }],
     })
+    const elsewhere = { ...TARGET, model: 'qwen3-8b', vendor: '10.0.0.5:8080' }
+    const tools = [f, { ...f, name: 'g' }]
+    for (const mode of ['auto', 'required'] as const) {
+      const { body } = encode({ tools, toolChoice: { ...toolChoice, mode } }, elsewhere)
+      expect(body['tools']).toMatchObject([{ name: 'f' }])
+      expect(body['tool_choice']).toBe(mode)
+    }
   })
 })
 
