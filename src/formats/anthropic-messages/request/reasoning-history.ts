@@ -48,7 +48,10 @@ export function ownSignature(part: ReasoningPart, target: Target): string | unde
   return value === '' ? undefined : value
 }
 
-/** Indexes of the assistant turns of each stretch. What the user says behind results stands in one message with them. */
+/**
+ * Indexes of the assistant turns of each stretch. What the user says behind results stands in one message with them; what
+ * the system says behind the assistant is the user's.
+ */
 function stretches(turns: readonly Turn[]): number[][] {
   const found: number[][] = [[]]
   let isAnswered = false
@@ -57,7 +60,7 @@ function stretches(turns: readonly Turn[]): number[][] {
       found.at(-1)?.push(index)
       isAnswered = false
     } else if (answersCalls(turn)) isAnswered = true
-    else if (turn.role === 'user' && !isAnswered) found.push([])
+    else if (!isAnswered) found.push([])
   }
   return found
 }

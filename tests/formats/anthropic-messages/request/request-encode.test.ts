@@ -357,6 +357,10 @@ describe('thoughts of the history', () => {
     [', though an answer of nothing was in between', [...open, assistant(''), user('and?')]],
     [', though their results are made up', [...open.slice(0, 2), user('and?')]],
     [', though nobody spoke behind them', open.slice(0, 2)],
+    [
+      ', though one stands before what the system said in between',
+      [user('a'), assistant(reasoning('1', own), 'b'), system('now'), ...open.slice(1)],
+    ],
   ])('budget thinking pauses while the thought before the open calls is missing%s', (_, turns) => {
     const reasoning = { effort: 'high', budgetTokens: undefined, summary: undefined } as const
     const asked = encode({ turns, reasoning, tools: [tool('f')] })
