@@ -56,8 +56,12 @@ export function judge(complaint: Complaint): GatewayError {
   if (ABOUT_THE_REQUEST.has(status)) {
     return rejected(complaint, {
       status,
-      // The caller named a model that we have; that the upstream has not is a matter of the channel, and so is its format.
-      retry: blames === 'model' || isForOtherFormat(complaint) ? 'next-channel' : 'never',
+      // The caller named a model that we have; that the upstream has not is a matter of the channel, and so are its format
+      // and what its model makes of the request.
+      retry:
+        blames === 'model' || isForOtherFormat(complaint) || isModelsSlip(complaint)
+          ? 'next-channel'
+          : 'never',
       blames: complaint.foreignReasoning === true ? 'reasoning' : blames,
     })
   }
@@ -174,6 +178,11 @@ const MODEL_FORBIDDEN = [
 function isForOtherFormat({ status, param, message }: Complaint): boolean {
   if (status === 400 && param === 'reasoning_effort' && TOOLS_BESIDE_REASONING.test(message)) return true
   return (status === 400 || status === 404) && OTHER_FORMAT.test(message)
+}
+
+/** Groq's 400 of a model that called a tool wrongly, or wrote no JSON: https://console.groq.com/docs/errors */
+function isModelsSlip({ status, code }: Complaint): boolean {
+  return status === 400 && (code === 'tool_use_failed' || code === 'json_validate_failed')
 }
 
 /** OpenAI's words, and Azure's. */

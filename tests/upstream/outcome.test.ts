@@ -219,6 +219,16 @@ test("a request above what Groq's account may use in a minute goes to another ch
   expect(error.blames).toBeUndefined()
 })
 
+test.each(['tool_use_failed', 'json_validate_failed'])(
+  "a slip of the model's (Groq's %s) is the caller's to hear only where no other channel does better",
+  code => {
+    const body = JSON.stringify({ error: { message: 'm', type: 'invalid_request_error', code } })
+    const error = judge(CODECS['openai-chat-completions'].decodeFault(400, body))
+    expect(error).toMatchObject({ kind: 'upstream_rejected', status: 400, code, retry: 'next-channel' })
+    expect(error.blames).toBeUndefined()
+  },
+)
+
 describe('what the caller may be told of a complaint', () => {
   const complaint = { message: 'm', code: undefined, param: 'temperature', retryAfterMs: undefined }
 
