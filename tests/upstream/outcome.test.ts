@@ -98,6 +98,16 @@ describe('an account without money is the operator`s, whatever status says so', 
       'openai-chat-completions',
       '{"error":{"code":"Arrearage","param":null,"message":"Access denied, please make sure your account is in good standing.","type":"Arrearage"}}',
     ],
+    [
+      'Groq, of an organization that is shut out',
+      'openai-chat-completions',
+      '{"error":{"message":"Organization has been restricted. Please reach out to support.","type":"invalid_request_error","code":"organization_restricted"}}',
+    ],
+    [
+      'Google, of the country that the gateway is in',
+      'gemini-generate-content',
+      '{"error":{"code":400,"message":"User location is not supported for the API use.","status":"FAILED_PRECONDITION"}}',
+    ],
   ] as const)('a 400 of %s', (_, format, body) => {
     const error = judge(CODECS[format].decodeFault(400, body))
     expect(error).toMatchObject({ kind: 'upstream_auth', status: 502, retry: 'next-channel' })
@@ -277,6 +287,27 @@ describe('what of a channel a complaint is about', () => {
     ['OpenAI', 404, 'model_not_found', 'The model `gpt-9` does not exist or you do not have access to it.'],
     ['OpenAI', 403, undefined, 'Project `p` does not have access to model `gpt-5.1`'],
     ['OpenAI', 403, 'model_not_found', 'no'],
+    [
+      'OpenAI',
+      403,
+      undefined,
+      'Your organization must be verified to use the model `gpt-image-9`. Please go to: https://platform.openai.com/settings/organization/general and click on Verify Organization.',
+    ],
+    [
+      'Alibaba',
+      403,
+      'AccessDenied.Unpurchased',
+      'Access to model denied. Please make sure you are eligible for using the model.',
+    ],
+    ['Groq', 403, 'model_permission_blocked_org', 'The model `x` is blocked at the organization level.'],
+    [
+      'Groq',
+      400,
+      'model_decommissioned',
+      'The model `x` has been decommissioned and is no longer supported.',
+    ],
+    ['Hugging Face', 400, 'model_not_supported', "The requested model 'x' is not supported by any provider."],
+    ['GitHub', 400, 'unknown_model', 'Unknown model: x'],
     ['xAI', 400, 'invalid-argument', 'Model not found: grok-9'],
     ['Mistral', 400, '1500', 'Invalid model: mistral-9'],
     ['DeepSeek', 400, 'invalid_request_error', 'Model Not Exist'],
@@ -371,7 +402,11 @@ describe('what of a channel a complaint is about', () => {
       400,
       'The chatCompletion operation does not work with the specified model, gpt-5.6-codex. Please choose different model and try again.',
     ],
-  ])('%i, %p: it is about the format as well', (status, message) => {
+    [
+      400,
+      'Your organization must be verified to stream this model. Please go to: https://platform.openai.com/settings/organization/general and click on Verify Organization.',
+    ],
+  ])('%i, %p: another channel may do it', (status, message) => {
     const error = judge({ ...complaint, status, message })
     expect(error).toMatchObject({ kind: 'upstream_rejected', blames: undefined, retry: 'next-channel' })
   })
