@@ -227,6 +227,17 @@ describe('generateContent refuses', () => {
       { contents: [user('x'), model(call), answer({ functionResponse: { name: 'f', response: 'x' } })] },
       'Struct',
     ],
+    [
+      'a response that refers to media that it does not have',
+      {
+        contents: [
+          user('x'),
+          model(call),
+          answer({ functionResponse: { name: 'f', response: { a: [{ $ref: '#/b' }] } } }),
+        ],
+      },
+      'The referenced name `#/b` in function_response.response',
+    ],
     ['an empty part', { contents: [answer({})] }, 'one initialized field'],
     ['empty text', { contents: [user('')] }, 'one initialized field'],
     ['an empty content', { contents: [answer()] }, 'must not be empty'],

@@ -24,11 +24,21 @@ function responseText(response: JsonValue): { text: string; isError: boolean } {
   return { text: text ?? JSON.stringify(response), isError: false }
 }
 
-/** A result's text as the object that Gemini wants: a JSON object as it is, anything else wrapped. */
+/**
+ * A result's text as the object that Gemini wants: a JSON object as it is, anything else wrapped. So is one that holds a
+ * `$ref`, as a JSON Schema or an OpenAPI document does: Gemini takes it for the name of one of the result's media and
+ * refuses the conversation that has none of that name. https://github.com/twentyhq/twenty/issues/21712
+ */
 export function encodeResult(result: ToolResultPart): JsonObject {
   const text = resultText(result)
   if (result.isError) return { error: text }
-  return parseExactObject(text) ?? { result: text }
+  const object = parseExactObject(text)
+  return object === undefined || refers(object, text) ? { result: text } : object
+}
+
+/** Whether an object, or one within it, has a `$ref`. In JSON the quotes of a text would be escaped. */
+function refers(object: JsonObject, text: string): boolean {
+  return text.includes('$ref') && JSON.stringify(object).includes('"$ref":')
 }
 
 /** The text parts of a result as one text. */

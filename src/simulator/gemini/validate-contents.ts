@@ -60,6 +60,11 @@ function checkPart(part: JsonObject, path: string): void {
     refuse(
       `Invalid value at '${path}.function_response.response' (type.googleapis.com/google.protobuf.Struct), ${JSON.stringify(response['response'])}`,
     )
+  const name = strayReference(response)
+  if (name !== undefined)
+    refuse(
+      `The referenced name \`${name}\` in function_response.response does not match to a display_name in the function_response.parts.`,
+    )
   const call = asObject(part['functionCall'])
   if (call !== undefined && (asString(call['name']) ?? '') === '')
     refuse(`* GenerateContentRequest.${path}.function_call.name: Name cannot be empty.`)
@@ -67,6 +72,13 @@ function checkPart(part: JsonObject, path: string): void {
     refuse(
       `Invalid value at '${path}.function_call.args' (type.googleapis.com/google.protobuf.Struct), ${JSON.stringify(call['args'])}`,
     )
+}
+
+/** What a response refers to without media of that name. */
+function strayReference(response: JsonObject | undefined): string | undefined {
+  const names = asObjects(response?.['parts']).map(part => asObject(part['inlineData'])?.['displayName'])
+  const referred = JSON.stringify(response?.['response'] ?? {}).matchAll(/"\$ref":"([^"\\]*)"/g)
+  return [...referred].map(([, name]) => name).find(name => !names.includes(name))
 }
 
 /** Google's documented way to replay calls of another model. */

@@ -155,6 +155,19 @@ describe('turns', () => {
     ])
   })
 
+  test.each([
+    ['{"$ref":"#/a"}', { result: '{"$ref":"#/a"}' }],
+    ['{"x":[{"$ref": "#/a"}]}', { result: '{"x":[{"$ref": "#/a"}]}' }],
+    ['{"x":"a \\"$ref\\": b"}', { x: 'a "$ref": b' }],
+    ['{"$refs":1}', { $refs: 1 }],
+  ])('a result with a $ref is a text, since Gemini looks for media of that name: %s', (text, response) => {
+    expect(contents(G3, user('q'), assistant(call('a')), user(result('a', text)))).toMatchObject([
+      {},
+      {},
+      { parts: [{ functionResponse: { response } }] },
+    ])
+  })
+
   test('edge 88: numbers of arguments and results keep their digits', () => {
     const input = '{"n":12345678901234567890,"z":-0,"e":1e400}'
     const body = JSON.stringify(
