@@ -46,6 +46,8 @@ export class BlockWriter {
   readonly #search: SearchBlocks
   #index = 0
   #current: Current | undefined
+  /** The white space of a text that was left out, for the one that follows it. */
+  #space = ''
   /** A thought has ended without a signature, and may yet get that of the call or image behind it. */
   #isUnsigned = false
 
@@ -73,7 +75,7 @@ export class BlockWriter {
       case 'text-start':
       case 'refusal-start':
         this.written.refusal ||= event.type === 'refusal-start'
-        this.#current = { kind: 'text', block: event.block, shown: false, held: '' }
+        this.#current = { kind: 'text', block: event.block, shown: false, held: this.#takeSpace() }
         return
       case 'text-citation': {
         this.#search.cite(event.citation)
@@ -83,6 +85,7 @@ export class BlockWriter {
         return this.#delta({ type: 'citations_delta', citation }, emit)
       }
       case 'reasoning-start': {
+        this.#takeSpace()
         const { block, redacted } = event
         this.#current = { kind: 'thinking', block, redacted, shown: false, paragraphs: 0 }
         return
@@ -100,6 +103,7 @@ export class BlockWriter {
       case 'reasoning-end':
         return this.#endThought(event.signature, emit)
       case 'media':
+        this.#takeSpace()
         if (event.media.signature !== undefined) this.#signatureBefore(event.media.signature, emit)
         return this.#whole(
           { type: 'text', text: '', ...NO_CITATIONS },
@@ -107,6 +111,7 @@ export class BlockWriter {
           emit,
         )
       case 'opaque':
+        this.#takeSpace()
         if (event.part.format !== FORMAT) this.#search.search(event.part)
         else if (isJsonObject(event.part.value)) this.#own(event.part.value, emit)
         return
@@ -129,6 +134,7 @@ export class BlockWriter {
     if (current.kind === 'thinking') return this.#endThought(undefined, emit)
     if (current.kind === 'tool') return this.#endTool(undefined, emit)
     if (current.shown) this.#stop(emit)
+    else this.#space = current.held
     this.#forget()
   }
 
@@ -145,6 +151,13 @@ export class BlockWriter {
       held: undefined,
       note: NO_NOTE,
     }
+  }
+
+  /** It stands before nothing but a text. */
+  #takeSpace(): string {
+    const space = this.#space
+    this.#space = ''
+    return space
   }
 
   #text(text: string, emit: EmitText): void {
@@ -205,6 +218,7 @@ export class BlockWriter {
 
   #startTool(event: EventOf<'tool-input-start'>, emit: EmitText): void {
     this.written.toolUse = true
+    this.#takeSpace()
     const isSigned = event.signature !== undefined
     if (event.signature !== undefined) this.#signatureBefore(event.signature, emit)
     const id = fitCallId(event.callId)

@@ -94,7 +94,7 @@ export function encodeResponse(response: GenerationResponse, context: ReplyConte
 function encodeContent(parts: readonly Part[], context: ReplyContext): JsonObject[] {
   const content: JsonObject[] = []
   const search = new SearchBlocks(context)
-  for (const part of parts) {
+  for (const part of withSpaces(parts)) {
     if (part.type === 'text') part.citations.forEach(search.cite, search)
     if (part.type === 'opaque') search.search(part)
     if (part.type === 'tool-call' || part.type === 'media') signBefore(part, content, context)
@@ -102,6 +102,20 @@ function encodeContent(parts: readonly Part[], context: ReplyContext): JsonObjec
   }
   content.push(...search.blocks())
   return content
+}
+
+/** White space between two texts, which is no block of its own, stands at the head of the second. */
+function withSpaces(parts: readonly Part[]): Part[] {
+  let space = ''
+  return parts.flatMap((part): Part[] => {
+    const before = space
+    space = ''
+    if (part.type !== 'text') return [part]
+    const text = before + part.text
+    if (text.trim() !== '' || part.citations.length > 0) return [{ ...part, text }]
+    space = text
+    return []
+  })
 }
 
 /**

@@ -410,3 +410,20 @@ test('white space alone is no text, and none is lost before words: streamed as w
   expect((await accumulate(written(events))).content).toMatchObject(content)
   expect(anthropicMessages.encodeResponse(collect(events), replyContext())['content']).toEqual(content)
 })
+
+test('white space between two texts, as among those that rest on sources, stands before the second: streamed as well as whole', async () => {
+  const events = [
+    START,
+    ...textEvents(0, 'one.'),
+    ...textEvents(1, ' '),
+    ...textEvents(2, 'two.'),
+    ...textEvents(3, '\n'),
+    finish(),
+  ]
+  const content = [
+    { type: 'text', text: 'one.', citations: [] },
+    { type: 'text', text: ' two.', citations: [] },
+  ]
+  expect((await accumulate(written(events))).content).toMatchObject(content)
+  expect(anthropicMessages.encodeResponse(collect(events), replyContext())['content']).toEqual(content)
+})
