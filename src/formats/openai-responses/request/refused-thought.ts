@@ -9,8 +9,8 @@ import type { GenerationRequest, Reasoning, Turn } from '@/generation/request.ts
 const UNTHINKING: Reasoning = { effort: 'none', budgetTokens: undefined, summary: undefined }
 
 /**
- * DeepSeek thinks unasked, and refuses a call that is forced then, and a conversation with a call whose thought is missing:
- * it is told not to think. https://api-docs.deepseek.com/guides/thinking_mode https://github.com/rikkahub/rikkahub/issues/1629
+ * DeepSeek thinks unasked, and refuses a call that is forced then, and to go on after calls whose thought is missing: it is
+ * told not to think. https://api-docs.deepseek.com/guides/thinking_mode https://github.com/rikkahub/rikkahub/issues/1629
  */
 export function withoutRefusedThought(
   request: GenerationRequest,
@@ -29,15 +29,18 @@ function isForced({ tools, toolChoice: choice }: GenerationRequest): boolean {
   return tools.length > 0 && (force === 'required' || force === 'tool')
 }
 
-/** Whether the assistant called something and no thought of the same stretch stands before it. */
+/** Whether the assistant called something since the user spoke, and did not think before it. */
 function lacksThought(turns: readonly Turn[]): boolean {
   let isThought = false
-  for (const { role, parts } of turns) {
-    if (role !== 'assistant') isThought = false
-    else isThought ||= parts.some(isTold)
-    if (role === 'assistant' && !isThought && parts.some(({ type }) => type === 'tool-call')) return true
+  for (const { role, parts } of turns.slice(turns.findLastIndex(isSpoken) + 1)) {
+    isThought = role === 'assistant' && (isThought || parts.some(isTold))
+    if (!isThought && parts.some(({ type }) => type === 'tool-call')) return true
   }
   return false
+}
+
+function isSpoken({ role, parts }: Turn): boolean {
+  return role === 'user' && parts.some(({ type }) => type !== 'tool-result')
 }
 
 function isTold(part: Part): boolean {

@@ -277,6 +277,10 @@ describe('DeepSeek, which thinks unasked, is kept from it', () => {
 
   test.each([
     ['for a call whose thought is missing', { turns: loop(call('c')) }],
+    [
+      'for a later one',
+      { turns: [...loop(thought, call('c')), assistant(call('d')), user(result('d', 'r'))] },
+    ],
     ['for a call that is forced', { tools, toolChoice: { type: 'required' } as const }],
   ])('%s', (_, change) => {
     expect(encode(change, target).body['reasoning']).toEqual({ effort: 'none' })
@@ -288,6 +292,11 @@ describe('DeepSeek, which thinks unasked, is kept from it', () => {
 
   test('else it is not', () => {
     expect(encode({ turns: loop(thought, call('c')), tools }, target).body['reasoning']).toBeUndefined()
+    // What was called before the user spoke last it lets pass.
+    const over = [...loop(call('c')), assistant('so'), user('and?')]
+    expect(encode({ turns: over, tools }, target).body['reasoning']).toBeUndefined()
+    const spoken = [user('q'), assistant(call('c')), user(result('c', 'r'), textPart('and?'))]
+    expect(encode({ turns: spoken, tools }, target).body['reasoning']).toBeUndefined()
     expect(encode({ reasoning: high }, target).body['reasoning']).toEqual({ effort: 'high' })
   })
 })
