@@ -32,7 +32,6 @@ export function openExchangeNotes(directory: string, name: string, log: Log): Ex
       adoptLeft(
         directory,
         SUFFIX,
-        paths,
         {
           read: readRow,
           takeIn: store,

@@ -117,7 +117,6 @@ export function openJournal(
           )
         }
         await file.truncate(0)
-        await file.datasync()
         size = 0
       })
     },

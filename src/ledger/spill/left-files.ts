@@ -1,5 +1,5 @@
-import { existsSync, readdirSync, rmSync } from 'node:fs'
-import { readFile, rename } from 'node:fs/promises'
+import { existsSync, readdirSync, renameSync, rmSync } from 'node:fs'
+import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type FileLock, tryExclusive } from '@/db/file-lock.ts'
 import { decodeTexts } from './journal.ts'
@@ -38,18 +38,16 @@ interface Adopter<Item extends { id: string }> {
 /** Few: everything else in this process waits while their locks are taken. */
 const FILES_AT_ONCE = 16
 
-/** Takes in the files in a directory, of a suffix, that belong to nobody any more, some at a time, until it is to stop. */
+/** Takes in the files in a directory, of a suffix, that nobody has locked any more, some at a time, until it is to stop. */
 export async function adoptLeft<Item extends { id: string }>(
   directory: string,
   suffix: string,
-  own: readonly string[],
   adopter: Adopter<Item>,
   signal: AbortSignal,
 ): Promise<void> {
   const paths = readdirSync(directory)
     .filter(name => name.endsWith(suffix))
     .map(name => join(directory, name))
-    .filter(path => !own.includes(path))
   for (let start = 0; start < paths.length && !signal.aborted; start += FILES_AT_ONCE) {
     await adoptSome(paths.slice(start, start + FILES_AT_ONCE), adopter)
   }
@@ -79,10 +77,10 @@ async function adoptSome<Item extends { id: string }>(
     const files = found.filter(file => file !== undefined)
     await takeIn([...new Map(files.flatMap(({ items }) => items.map(item => [item.id, item]))).values()])
     for (const { path, items, tornBytes } of files) {
-      await unlessItFails(path, async () => {
+      await unlessItFails(path, () => {
         const torn = tornBytes > 0 ? { bytes: tornBytes, keptAs: freeTornPath(path) } : undefined
         if (torn === undefined) rmSync(path)
-        else await rename(path, torn.keptAs)
+        else renameSync(path, torn.keptAs)
         if (items.length > 0 || torn !== undefined) onTaken(path, items.length, torn)
       })
     }

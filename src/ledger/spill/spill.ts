@@ -39,8 +39,7 @@ export async function openSpill(directory: string, name: string, log: Log): Prom
   const pathOf = (part: string) => join(directory, `${name}${part}${SUFFIX}`)
   const path = pathOf('')
   const pages = [pathOf('-notes-1'), pathOf('-notes-2')] as const
-  const own = [path, ...pages]
-  const locks = lockOwn(own)
+  const locks = lockOwn([path, ...pages])
   const file = await openJournalFile(path)
   const write: JournalFile['write'] = async (bytes, position) => {
     await checkThere([path])
@@ -55,7 +54,6 @@ export async function openSpill(directory: string, name: string, log: Log): Prom
       adoptLeft(
         directory,
         SUFFIX,
-        own,
         {
           read: readSettlement,
           takeIn: settle,
@@ -76,9 +74,8 @@ export async function openSpill(directory: string, name: string, log: Log): Prom
         signal,
       ),
     async close() {
-      const empty = journal.isEmpty()
       await journal.close()
-      if (empty) rmSync(path, { force: true })
+      if (journal.isEmpty()) rmSync(path, { force: true })
       notes.close()
       locks.release()
     },

@@ -1,10 +1,13 @@
 import { afterAll, describe, expect, test } from 'bun:test'
 import {
   appendFileSync,
+  existsSync,
+  mkdirSync,
   readdirSync,
   readFileSync,
   renameSync,
   rmSync,
+  symlinkSync,
   truncateSync,
   writeFileSync,
 } from 'node:fs'
@@ -130,7 +133,7 @@ describe('a full disk', () => {
     expect([journal.healthy(), await journal.probe()]).toEqual([false, false])
     expect(disk.length()).toBe(encodeRecords([first]).length)
     room.bytes = 8192
-    expect([await journal.probe(), journal.healthy()]).toEqual([true, true])
+    expect([await journal.probe(), await journal.probe(), journal.healthy()]).toEqual([true, true, true])
     await journal.append(second)
     expect(disk.read().items).toEqual([first, second])
     expect(told).toEqual(['ENOSPC', 'the journal can be written again'])
@@ -236,6 +239,27 @@ describe('one that was damaged while its process lives', () => {
     },
   )
 
+  test('is posted but for what was cut off, which is kept as it is', async () => {
+    const { path, told, journal, three, posted, replay } = await damagedJournal('shorter', () => undefined)
+    truncateSync(path, readFileSync(path).length - 1)
+    const left = readFileSync(path)
+    await replay()
+    expect([posted, journal.isEmpty()]).toEqual([three.slice(0, 2), true])
+    expect(readFileSync(`${path}.torn`)).toEqual(left)
+    expect(told).toMatchObject([{ fields: { settlements: 2 } }])
+    await journal.close()
+  })
+
+  test('stays as it is where its disk takes no copy', async () => {
+    // Its own name is as long as one may be.
+    const name = 'l'.repeat(255)
+    const { path, journal, damaged, posted, three, replay } = await damagedJournal(name, flip)
+    await expect(replay()).rejects.toThrow('ENAMETOOLONG')
+    expect([readFileSync(path), journal.isEmpty()]).toEqual([damaged, false])
+    expect(posted).toEqual(three.slice(1))
+    await journal.close()
+  })
+
   test('is kept beside what was kept of it before', async () => {
     const { path, told, journal, damaged, replay } = await damagedJournal('again', flip)
     writeFileSync(`${path}.torn`, 'earlier')
@@ -329,6 +353,48 @@ test("the files of a process are no other one's of the same name as long as it h
   await next.close()
   expect(readdirSync(directory)).toEqual([])
 })
+
+test('whoever takes in what others have left leaves its own files alone', async () => {
+  const log = createLog({ level: 'silent', format: 'json' }, { write: () => undefined })
+  const directory = join(fixture.directory, 'own-and-left')
+  const [own, left] = [await openSpill(directory, 'own', log), await openSpill(directory, 'left', log)]
+  const [journaled, noted, dead] = [settlement(1n), settlement(2n), settlement(3n)]
+  await own.journal.append(journaled)
+  own.notes.add(noted)
+  await left.journal.append(dead)
+  await left.close()
+  const taken: Settlement[] = []
+  await own.adopt(async settlements => void taken.push(...settlements), new AbortController().signal)
+  expect(taken).toEqual([dead])
+  const read = (name: string) => decodeRecords(readFileSync(join(directory, name))).items
+  expect([read('own.journal'), read('own-notes-1.journal')]).toEqual([[journaled], [noted]])
+  await own.close()
+})
+
+test('what is on its way into the journal when its process ends is there for the next one', async () => {
+  const log = createLog({ level: 'silent', format: 'json' }, { write: () => undefined })
+  const directory = join(fixture.directory, 'at-the-end')
+  const { journal, close } = await openSpill(directory, 'one', log)
+  const last = settlement(1n)
+  const appended = journal.append(last)
+  await close()
+  expect(decodeRecords(readFileSync(join(directory, 'one.journal'))).items).toEqual([last])
+  await appended
+})
+
+test.if(existsSync('/dev/full'))(
+  'a process whose disk is full says that of nothing it is on disk, and takes no new work',
+  async () => {
+    const log = createLog({ level: 'silent', format: 'json' }, { write: () => undefined })
+    const directory = join(fixture.directory, 'full')
+    mkdirSync(directory)
+    symlinkSync('/dev/full', join(directory, 'one.journal'))
+    const { journal, close } = await openSpill(directory, 'one', log)
+    await expect(journal.append(settlement(1n))).rejects.toThrow('ENOSPC')
+    expect([journal.healthy(), await journal.probe()]).toEqual([false, false])
+    await close()
+  },
+)
 
 /** A process that has a charge in its journal, and then misses one of its files. */
 async function spillWithout(name: string) {

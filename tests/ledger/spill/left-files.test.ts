@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { encodeTexts } from '@/ledger/spill/journal.ts'
@@ -27,7 +27,7 @@ test('a file that another process has taken in since the directory was read is n
       taken.push(...items.map(({ id }) => id))
     }
     const adopter = { read: (id: string) => ({ id }), takeIn, onTaken: () => undefined, onFailed }
-    return adoptLeft(left.directory, '.left', [], adopter, new AbortController().signal)
+    return adoptLeft(left.directory, '.left', adopter, new AbortController().signal)
   }
   const { promise, resolve } = Promise.withResolvers<void>()
   const slow = adopt(promise)
@@ -45,7 +45,7 @@ import { adoptLeft } from '${join(import.meta.dir, '../../../src/ledger/spill/le
 const taken = []
 const takeIn = async items => void taken.push(...items.map(({ id }) => id))
 const adopter = { read: id => ({ id }), takeIn, onTaken: () => undefined, onFailed: (_path, error) => { throw error } }
-await adoptLeft(process.argv.at(-1), '.left', [], adopter, new AbortController().signal)
+await adoptLeft(process.argv.at(-1), '.left', adopter, new AbortController().signal)
 console.log(JSON.stringify(taken))`
 
 test('of several processes at once each file is taken in by one, and none fails', async () => {
@@ -58,10 +58,42 @@ test('of several processes at once each file is taken in by one, and none fails'
   const later: string[] = []
   const takeIn = async (items: readonly { id: string }[]) => void later.push(...items.map(({ id }) => id))
   const adopter = { read: (id: string) => ({ id }), takeIn, onTaken: () => undefined, onFailed }
-  await adoptLeft(left.directory, '.left', [], adopter, new AbortController().signal)
+  await adoptLeft(left.directory, '.left', adopter, new AbortController().signal)
   expect([...atOnce.flat(), ...later].toSorted()).toEqual(left.ids)
   expect(readdirSync(left.directory)).toEqual([])
 })
+
+test.each([
+  ['nothing', 0, [], undefined],
+  ['zeros alone', 0, [0, 0, 0], undefined],
+  ['one record', 1, [], undefined],
+  ['records and zeros behind them', 2, [0, 0], undefined],
+  ['a record and a single byte of another', 1, [0, 7, 0], 2],
+  ['a single byte of a record', 0, [7], 1],
+])(
+  'a file with %s is gone when it is taken in, told of if it had a record, and kept if something was torn',
+  async (_what, count, rest, tornBytes) => {
+    using left = leave(0)
+    const path = join(left.directory, 'one.left')
+    const ids = Array.from({ length: count }, (_, index) => `id${index}`)
+    const bytes = Buffer.concat([encodeTexts(ids), Buffer.from(rest)])
+    writeFileSync(path, bytes)
+    const taken: string[] = []
+    const told: unknown[] = []
+    const adopter = {
+      read: (id: string) => ({ id }),
+      takeIn: async (items: readonly { id: string }[]) => void taken.push(...items.map(({ id }) => id)),
+      onTaken: (...about: unknown[]) => void told.push(about),
+      onFailed,
+    }
+    await adoptLeft(left.directory, '.left', adopter, new AbortController().signal)
+    expect(taken).toEqual(ids)
+    const torn = tornBytes === undefined ? undefined : { bytes: tornBytes, keptAs: `${path}.torn` }
+    expect(told).toEqual(count > 0 || torn !== undefined ? [[path, count, torn]] : [])
+    expect(readdirSync(left.directory)).toEqual(torn === undefined ? [] : ['one.left.torn'])
+    if (torn !== undefined) expect(readFileSync(torn.keptAs)).toEqual(bytes)
+  },
+)
 
 test('a file that cannot be read or locked is told of, and keeps no other from being taken in', async () => {
   using left = leave(40)
@@ -78,7 +110,7 @@ test('a file that cannot be read or locked is told of, and keeps no other from b
     onTaken: () => undefined,
     onFailed: (path: string) => void failed.push(path),
   }
-  await adoptLeft(left.directory, '.left', [], adopter, new AbortController().signal)
+  await adoptLeft(left.directory, '.left', adopter, new AbortController().signal)
   expect(taken.toSorted()).toEqual(left.ids)
   expect(failed.toSorted()).toEqual([unreadable, unlockable])
   // Its lock stays beside it, as beside every file that does.

@@ -42,6 +42,11 @@ describe('notes', () => {
     notes.done(other.id)
     notes.tidy()
     expect(statSync(paths[0]).size).toBe(0)
+    const next = settlement(3n)
+    notes.add(next)
+    await Promise.resolve()
+    expect(readFileSync(paths[0])).toEqual(Buffer.from(encodeRecords([next])))
+    notes.done(next.id)
     notes.close()
     expect(paths.map(path => existsSync(path))).toEqual([false, false])
   })
@@ -74,20 +79,24 @@ describe('notes', () => {
     notes.close()
   })
 
-  test('of one exchange stand behind one another, also when the other file is in use by now', async () => {
-    const { paths, notes } = openPair('twice')
-    const first = settlement(1n)
-    notes.add(first)
-    const others = Array.from({ length: 3_000 }, () => settlement(1n))
-    for (const one of others) notes.add(one)
-    await Promise.resolve()
-    const [later, fresh] = [costOf(first, 2n), settlement(3n)]
-    notes.add(fresh)
-    notes.add(later)
-    await Promise.resolve()
-    expect([read(paths[0]).at(0), read(paths[0]).at(-1), read(paths[1])]).toEqual([first, later, [fresh]])
-    notes.close()
-  })
+  test.each(['alone', 'among others'])(
+    'of one exchange (%s) stand behind one another, also when the other file is in use by now',
+    async what => {
+      const { paths, notes } = openPair(`twice ${what}`)
+      const first = settlement(1n)
+      notes.add(first)
+      const others = Array.from({ length: 3_000 }, () => settlement(1n))
+      for (const one of others) notes.add(one)
+      await Promise.resolve()
+      if (what === 'alone') for (const { id } of others) notes.done(id)
+      const [later, fresh] = [costOf(first, 2n), settlement(3n)]
+      notes.add(fresh)
+      notes.add(later)
+      await Promise.resolve()
+      expect([read(paths[0]).at(0), read(paths[0]).at(-1), read(paths[1])]).toEqual([first, later, [fresh]])
+      notes.close()
+    },
+  )
 
   test('of which a full disk took a part leave nothing behind that would count as later', async () => {
     const paths = ['part-1', 'part-2'].map(name => join(directory, name))
