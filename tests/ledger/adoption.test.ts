@@ -3,10 +3,54 @@ import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { manualClock } from '#tests/support/manual-clock.ts'
 import { until } from '#tests/support/upstreams/upstream.ts'
+import { Adoption } from '@/ledger/adoption.ts'
 import { encodeRecords } from '@/ledger/spill/journal.ts'
 import { TIMINGS } from '@/ledger/timings.ts'
 import { createLog } from '@/telemetry/log.ts'
 import { costOf, holdOf, ledgerFixture, newId } from './fixture.ts'
+
+/** One that goes on until it is let go. */
+function slowAdoption() {
+  const runs: PromiseWithResolvers<void>[] = []
+  const signals: AbortSignal[] = []
+  const adoption = new Adoption(signal => {
+    const run = Promise.withResolvers<void>()
+    runs.push(run)
+    signals.push(signal)
+    return run.promise
+  })
+  return { adoption, runs, signals }
+}
+
+test('whoever asks while the dead are taken in waits for that, and whoever asks later has it done anew', async () => {
+  const { adoption, runs } = slowAdoption()
+  expect(adoption.isUnderway).toBe(false)
+  const both = [adoption.run(), adoption.run()]
+  expect([runs.length, adoption.isUnderway]).toEqual([1, true])
+  runs[0]?.resolve()
+  await Promise.all(both)
+  expect(adoption.isUnderway).toBe(false)
+  const failing = adoption.run()
+  runs[1]?.reject(new Error('away'))
+  await expect(failing).rejects.toThrow('away')
+  const again = adoption.run()
+  runs[2]?.resolve()
+  await again
+  expect(runs).toHaveLength(3)
+})
+
+test('whoever stops it says so and waits until it has ended, and hears how', async () => {
+  const { adoption, runs, signals } = slowAdoption()
+  const run = adoption.run().catch(String)
+  expect(signals[0]?.aborted).toBe(false)
+  const stopped = adoption.stop()
+  expect(signals[0]?.aborted).toBe(true)
+  await new Promise(resolve => setImmediate(resolve))
+  expect(Bun.peek.status(stopped)).toBe('pending')
+  runs[0]?.reject(new Error('away'))
+  await expect(stopped).rejects.toThrow('away')
+  expect(await run).toBe('Error: away')
+})
 
 const fixture = await ledgerFixture()
 const { sql } = fixture.database

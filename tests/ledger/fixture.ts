@@ -18,6 +18,7 @@ import type {
   ExtendRequest,
   HoldRequest,
   HoldResult,
+  Reaped,
   Redeemed,
   Settlement,
   SettleResult,
@@ -40,7 +41,7 @@ export interface LedgerFixture {
   /** A process of its own: writers, connections, journal. */
   open(options?: Partial<LedgerOptions>): Promise<Ledger>
   /** Settles what nobody answers for, as a process does with its heartbeat when it has been there for ten seconds. */
-  reap(): Promise<unknown>
+  reap(): Promise<Reaped[]>
   /** An account that paid so much, with one key. */
   payer(creditNano: bigint, options?: { onTrial?: boolean; cap?: SpendCap }): Promise<Payer>
   key(accountId: number, cap?: SpendCap): Promise<number>

@@ -47,6 +47,14 @@ test('a checkpoint in whose middle an exchange ends stores all, and tells who mu
   expect(await stored(running)).toEqual([])
 })
 
+test('where nothing runs there is no checkpoint to store', async () => {
+  const running = new RunningHolds()
+  running.begin('a')
+  running.end('a')
+  const asked = () => Promise.reject(new Error('the database was asked'))
+  expect(await running.checkpoint(asked)).toEqual([])
+})
+
 test('who must end is told so once, if it runs here', async () => {
   const running = new RunningHolds()
   running.begin('a')

@@ -9,8 +9,8 @@ const ledger = await fixture.open()
 afterAll(() => fixture.close())
 
 /** As if the process had stopped sending heartbeats long ago. */
-async function kill(payer: { accountId: number }): Promise<void> {
-  await sql`update process set seen = now() - interval '1 day'
+async function kill(payer: { accountId: number }, silentSeconds = 86_400): Promise<void> {
+  await sql`update process set seen = now() - make_interval(secs => ${silentSeconds})
     where id in (select owner from hold where account_id = ${payer.accountId})`
 }
 
@@ -168,6 +168,15 @@ describe('a process that died', () => {
     ])
   })
 
+  test('is not one that was heard of within ten seconds: its exchanges are left to it', async () => {
+    const payer = await fixture.payer(100n)
+    const quiet = await fixture.open()
+    await quiet.hold(holdOf(payer, 10n))
+    await kill(payer, 5)
+    await fixture.reap()
+    expect(await store.balance(payer.accountId)).toMatchObject({ balanceNano: 100n, pendingNano: 10n })
+  })
+
   test('or left without settling them, too', async () => {
     const payer = await fixture.payer(100n)
     const left = await fixture.open()
@@ -239,6 +248,23 @@ describe('a process that died', () => {
     await zombie.beat()
     expect(stops).toEqual([{ id: request.id, reason: 'hold_expired' }])
   })
+
+  test.each([199, 200, 450])(
+    'has all of its exchanges settled in one run, also when they are %i',
+    async count => {
+      const payer = await fixture.payer(10_000n)
+      const dead = await fixture.open()
+      const requests = Array.from({ length: count }, () => holdOf(payer, 10n))
+      await Promise.all(requests.map(request => dead.hold(request)))
+      for (const { id } of requests) dead.progress(id, 3n)
+      await dead.beat()
+      await kill(payer)
+      const reaped = await fixture.reap()
+      expect(reaped.map(({ id }) => id).toSorted()).toEqual(requests.map(({ id }) => id))
+      const left = 10_000n - 3n * BigInt(count)
+      expect(await store.balance(payer.accountId)).toMatchObject({ balanceNano: left, pendingNano: 0n })
+    },
+  )
 
   test('is not buried by several others at once more than once', async () => {
     const payer = await fixture.payer(1_000n)
