@@ -205,6 +205,21 @@ if (!hasRedisServer) {
     expect((await Promise.all(takes)).map(({ allowed }) => allowed)).toEqual([true, true])
   })
 
+  test('steps of one hash tag, of which the server says that they are of several, fail', async () => {
+    const refusal = new Error("CROSSSLOT Keys in request don't hash to the same slot")
+    let calls = 0
+    const store = new RedisBuckets({
+      ...redis,
+      run: () => {
+        calls += 1
+        return Promise.reject(refusal)
+      },
+    })
+    const takes = ['a', 'b'].map(id => store.take(take('{a}:', id, requests('{a}:', 60))).catch(String))
+    expect(await Promise.all(takes)).toEqual([String(refusal), String(refusal)])
+    expect(calls).toBe(1)
+  })
+
   test.each([
     ['nothing', null],
     ['too little', [1, 0, 0, 1_000_000]],
