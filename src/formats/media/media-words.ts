@@ -32,6 +32,13 @@ function link(part: MediaPart, address: string): string {
   return part.kind === 'image' ? `![image](${address})` : `[${part.kind}](${address})`
 }
 
+/** The words of a document that is text; undefined for any other. */
+export function documentText({ source, mediaType }: MediaPart): string | undefined {
+  if (source.type === 'text') return source.text
+  if (source.type !== 'base64' || !mediaType?.startsWith('text/')) return undefined
+  return Buffer.from(source.data, 'base64').toString('utf8')
+}
+
 /** The words of an image that is in them. */
 const IMAGE = /^!\[image\]\(data:(image\/[\w.+-]+);base64,([\w+/=]+)\)$/
 

@@ -1,5 +1,6 @@
 import { unsayableMedia } from '@/formats/invalid.ts'
 import { dataUri } from '@/formats/media/data-uri.ts'
+import { documentText } from '@/formats/media/media-words.ts'
 import { soundFormatOf } from '@/formats/openai/sound-format.ts'
 import { FORMAT } from '@/formats/openai-chat-completions/wire.ts'
 import type { MediaPart, Part, TextPart } from '@/generation/part.ts'
@@ -121,12 +122,6 @@ function encodeFileUrl(part: MediaPart): JsonObject {
     file_url: { url: source.type === 'base64' ? source.data : locate(part, 'application/pdf') },
     file_name: part.filename ?? part.title,
   })
-}
-
-function documentText(part: MediaPart): string | undefined {
-  if (part.source.type === 'text') return part.source.text
-  if (part.source.type !== 'base64' || !part.mediaType?.startsWith('text/')) return undefined
-  return Buffer.from(part.source.data, 'base64').toString('utf8')
 }
 
 function encodeFile(part: MediaPart, rules: TargetRules): JsonObject {

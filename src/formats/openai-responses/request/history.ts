@@ -1,7 +1,7 @@
 import type { Target } from '@/formats/codec.ts'
 import type { Losses } from '@/formats/losses.ts'
+import { isOpenais } from '@/formats/openai/models.ts'
 import { cacheBreakpoint } from '@/formats/openai/shared-fields.ts'
-import { isServedByOpenai } from '@/formats/openai/vendor.ts'
 import { encodeCall } from '@/formats/openai-responses/calls.ts'
 import { itemOf } from '@/formats/openai-responses/items.ts'
 import { FORMAT } from '@/formats/openai-responses/wire.ts'
@@ -53,14 +53,14 @@ interface OpenMessage {
 
 class HistoryWriter {
   readonly #options: HistoryOptions
-  readonly #isServedByOpenai: boolean
+  readonly #isOpenais: boolean
   readonly #losses: Losses
   readonly #items: JsonObject[] = []
   readonly #ids = new DistinctIds(id => id)
 
   constructor(options: HistoryOptions, losses: Losses) {
     this.#options = options
-    this.#isServedByOpenai = isServedByOpenai(options.target)
+    this.#isOpenais = isOpenais(options.target)
     this.#losses = losses
   }
 
@@ -136,7 +136,7 @@ class HistoryWriter {
   /** vLLM reads of a message of the assistant's the first text alone, so that elsewhere than at OpenAI it has but one. */
   #say(said: SaidContent, { content }: OpenMessage): void {
     const last = content.at(-1)
-    if (this.#isServedByOpenai || said.type === 'refusal' || last?.type !== 'output_text') {
+    if (this.#isOpenais || said.type === 'refusal' || last?.type !== 'output_text') {
       content.push(said)
       return
     }
@@ -172,7 +172,7 @@ class HistoryWriter {
   #assistantContent(part: Part): SaidContent | undefined {
     if (part.type === 'refusal' && part.text !== '') {
       const { text } = part
-      return this.#isServedByOpenai
+      return this.#isOpenais
         ? { type: 'refusal', refusal: text }
         : { type: 'output_text', text, annotations: [] }
     }
@@ -219,7 +219,7 @@ class HistoryWriter {
     if (part.cache !== undefined) this.#losses.add('cacheMark')
     // Calls of a type of their own were lowered with their tools; one left over can still be told as a function.
     const kind = part.kind === 'custom' ? 'custom' : 'function'
-    const input = kind === 'custom' ? part.input : argumentsText(kind, part.input, this.#isServedByOpenai)
+    const input = kind === 'custom' ? part.input : argumentsText(kind, part.input, this.#isOpenais)
     const { status: _status, ...item } = encodeCall({ ...part, kind, input }, undefined, 'completed')
     this.#items.push(item)
   }
@@ -258,7 +258,7 @@ class HistoryWriter {
   }
 
   #media(part: MediaPart): JsonObject {
-    return { ...encodeMedia(part, this.#losses), ...this.#cacheMark(part.cache) }
+    return { ...encodeMedia(part, this.#isOpenais, this.#losses), ...this.#cacheMark(part.cache) }
   }
 
   #cacheMark(mark: TextPart['cache']): JsonObject {

@@ -1,6 +1,7 @@
 import { unsayable, unsayableMedia } from '@/formats/invalid.ts'
 import type { Losses } from '@/formats/losses.ts'
 import { dataUri } from '@/formats/media/data-uri.ts'
+import { documentText } from '@/formats/media/media-words.ts'
 import { soundFormatOf } from '@/formats/openai/sound-format.ts'
 import { FORMAT } from '@/formats/openai-responses/wire.ts'
 import type { MediaPart } from '@/generation/part.ts'
@@ -8,15 +9,16 @@ import { type JsonObject, present } from '@/json/json.ts'
 
 /**
  * A media part as input content.
+ * @param readsFiles whether documents that are text may be files
  * @throws GatewayError `unsupported_parameter` for media that the format has no place for: without it the model
  * would answer another question.
  */
-export function encodeMedia(part: MediaPart, losses: Losses): JsonObject {
+export function encodeMedia(part: MediaPart, readsFiles: boolean, losses: Losses): JsonObject {
   switch (part.kind) {
     case 'image':
       return { type: 'input_image', ...imageSource(part), detail: part.detail ?? 'auto' }
     case 'document':
-      return encodeDocument(part, losses)
+      return encodeDocument(part, readsFiles, losses)
     case 'audio':
       return encodeAudio(part)
     case 'video':
@@ -42,28 +44,33 @@ function imageSource(part: MediaPart): JsonObject {
   }
 }
 
-function encodeDocument(part: MediaPart, losses: Losses): JsonObject {
+/** Files are OpenAI's to read: llama.cpp and Ollama refuse a request with one, so that text is told as such. */
+function encodeDocument(part: MediaPart, readsFiles: boolean, losses: Losses): JsonObject {
   const { source } = part
   const name = part.filename ?? part.title
-  if (part.context !== undefined && source.type !== 'text') {
-    losses.add('documentContext')
-  }
   if (part.citable) losses.add('citations')
+  const words = readsFiles && source.type !== 'text' ? undefined : documentText(part)
+  if (words !== undefined) {
+    const said = [name, part.context, words].filter(text => text !== undefined)
+    return { type: 'input_text', text: said.join('\n\n') }
+  }
+  if (part.context !== undefined) losses.add('documentContext')
+  return present({ type: 'input_file', ...fileOf(part, name) })
+}
+
+function fileOf({ source, mediaType = 'application/pdf' }: MediaPart, name: string | undefined): JsonObject {
   switch (source.type) {
-    case 'base64': {
-      const type = part.mediaType ?? 'application/pdf'
-      const filename = name ?? `document.${extensionOf(type)}`
-      return { type: 'input_file', filename, file_data: dataUri(type, source.data) }
-    }
-    case 'url':
-      return present({ type: 'input_file', file_url: source.url, filename: name })
-    case 'file-id':
-      return { type: 'input_file', file_id: ownFileId(source) }
-    case 'text':
+    case 'base64':
       return {
-        type: 'input_text',
-        text: [name, part.context, source.text].filter(text => text !== undefined).join('\n\n'),
+        filename: name ?? `document.${extensionOf(mediaType)}`,
+        file_data: dataUri(mediaType, source.data),
       }
+    case 'url':
+      return present({ file_url: source.url, filename: name })
+    case 'file-id':
+      return { file_id: ownFileId(source) }
+    case 'text':
+      throw unsayable('media', 'holds a file that is text')
     default:
       return source satisfies never
   }

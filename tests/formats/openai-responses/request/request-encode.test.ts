@@ -720,6 +720,24 @@ describe('media', () => {
     expect(inputOf({ turns: [user(part)] })).toMatchObject([{ content: [wire] }])
   })
 
+  test('a file that is text is text to others, of whom hardly one reads files', () => {
+    const part = mediaPart({
+      kind: 'document',
+      mediaType: 'text/csv',
+      source: { type: 'base64', data: 'aMOp' },
+      filename: 'a.csv',
+      context: 'May',
+    })
+    const pdf = media('document', 'application/pdf', { type: 'base64', data: 'AA' })
+    const elsewhere = { ...TARGET, model: 'qwen3-8b', vendor: '10.0.0.5:8080' }
+    const { body, losses } = encode({ turns: [user(part, pdf)] }, elsewhere)
+    expect(body['input']).toMatchObject([
+      { content: [{ type: 'input_text', text: 'a.csv\n\nMay\n\nhé' }, { type: 'input_file' }] },
+    ])
+    expect(losses).toEqual([])
+    expect(inputOf({ turns: [user(part)] })).toMatchObject([{ content: [{ type: 'input_file' }] }])
+  })
+
   test.each([
     [media('video', 'video/mp4', { type: 'base64', data: 'AA' })],
     [media('image', undefined, { type: 'file-id', id: 'f', format: 'anthropic-messages' })],
