@@ -15,8 +15,11 @@ const SECRETS: readonly (readonly [RegExp, string])[] = [
     '$1[key]',
   ],
   [/\b(?:org|proj|acct|user)[-_][A-Za-z0-9]{8,}/g, '[account]'],
-  [/\b(organization\W{0,3})[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/gi, '$1[account]'],
-  [/\b(projects?(?:_number)?\W{1,3})\d{5,}/gi, '$1[account]'],
+  [
+    /\b((?:organization|team|workspace|tenant|subscriptions?|key id)\W{0,3})[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/gi,
+    '$1[account]',
+  ],
+  [/\b((?:projects?(?:_number)?|account)\W{1,3})\d{5,}/gi, '$1[account]'],
   [/\b\d{1,3}(?:\.\d{1,3}){3}(?::\d{1,5})?\b/g, '[address]'],
   [
     /\b(?:[a-z0-9](?:[a-z0-9-]*[a-z0-9])?\.)+(?:com|net|org|io|ai|dev|app|cloud|local|internal|svc|lan|cn|eu|us|de|run|sh|xyz|tech|co)(?::\d{1,5})?(?![\w-])/gi,

@@ -235,6 +235,14 @@ describe("what is the operator's stays with the operator", () => {
     ],
     ['dial tcp 10.0.3.7:8080 refused', 'dial tcp [address] refused'],
     ['no host api.internal.example.com found', 'no host [address] found'],
+    [
+      'Team: 6d2aeb51-0a4c-4a55-b3a4-9f7c13aa2f01, API key ID: 0a4c6d2a-eb51-4a55-b3a4-9f7c13aa2f02, Model: x',
+      'Team: [account], API key ID: [account], Model: x',
+    ],
+    [
+      'Your account 2100012345 has not activated the model /subscriptions/6d2aeb51-0a4c-4a55-b3a4-9f7c13aa2f01/x',
+      'Your account [account] has not activated the model /subscriptions/[account]/x',
+    ],
     ["consumer 'projects/123456789' has no quota", "consumer 'projects/[account]' has no quota"],
   ])('%s', (message, clean) => {
     expect(decodeFault(500, JSON.stringify({ error: { message } })).message).toBe(clean)
