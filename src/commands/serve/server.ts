@@ -5,14 +5,9 @@ import { GatewayError } from '@/errors/gateway-error.ts'
 import type { OpsDependencies } from '@/ops/ops.ts'
 import type { ChannelHealth } from '@/routing/health/health.ts'
 import type { ApiGateway } from '@/surfaces/api-host.ts'
-import {
-  type BreakerReading,
-  exposeBreakers,
-  exposeLedger,
-  exposeLoad,
-  exposeOpenExchanges,
-} from '@/telemetry/gauges.ts'
+import { exposeBreakers, exposeLedger, exposeLoad, exposeOpenExchanges } from '@/telemetry/gauges.ts'
 import type { Metrics } from '@/telemetry/metrics.ts'
+import { breakerReadings } from './breaker-readings.ts'
 import { type GatewayOptions, type GatewaySettings, type OpenGateway, openGateway } from './gateway.ts'
 import { type ListenerSettings, listen } from './listeners.ts'
 import { unreadiness } from './readiness.ts'
@@ -114,22 +109,8 @@ function expose(
   { gateway, ledger, limiter, load }: OpenGateway,
   channelHealth: () => ChannelHealth[],
 ): void {
-  exposeBreakers(metrics, () => breakersOf(channelHealth()))
+  exposeBreakers(metrics, () => breakerReadings(channelHealth()))
   exposeLedger(metrics, () => ledger.state())
   exposeOpenExchanges(metrics, () => gateway.open.size)
   exposeLoad(metrics, () => ({ ...load.reading(), limitsAreDegraded: limiter.isDegraded }))
-}
-
-/** The breakers of channels, keys and models as the metrics want them. */
-function breakersOf(channels: readonly ChannelHealth[]): BreakerReading[] {
-  return channels.flatMap(({ channel, breaker, keys }) => [
-    { channel, key: '', ...breaker },
-    ...keys.flatMap(({ position, breaker, pausedModels }) => {
-      const key = { channel, key: String(position) }
-      return [
-        { ...key, ...breaker },
-        ...pausedModels.map(({ model, breaker }) => ({ ...key, model, ...breaker })),
-      ]
-    }),
-  ])
 }
