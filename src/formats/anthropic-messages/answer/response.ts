@@ -104,15 +104,16 @@ function encodeContent(parts: readonly Part[], context: ReplyContext): JsonObjec
   return content
 }
 
-/** White space between two texts, which is no block of its own, stands at the head of the second. */
+/** The parts without texts that say nothing, which the API does not take back; white space between two stands before the second. */
 function withSpaces(parts: readonly Part[]): Part[] {
   let space = ''
   return parts.flatMap((part): Part[] => {
     const before = space
     space = ''
-    if (part.type !== 'text') return [part]
+    if (part.type !== 'text' && part.type !== 'refusal') return [part]
     const text = before + part.text
-    if (text.trim() !== '' || part.citations.length > 0) return [{ ...part, text }]
+    if (text.trim() !== '' || (part.type === 'text' && encodeCitations(part).length > 0))
+      return [{ ...part, text }]
     space = text
     return []
   })
@@ -134,13 +135,13 @@ function signBefore(
   content.push({ ...thought, signature: replySignature(signature) })
 }
 
-/** A part as content blocks; text without a word is left out, since the API does not take it back. */
+/** A part as content blocks. */
 function encodeAnswerPart(part: Part, context: ReplyContext): JsonObject[] {
   switch (part.type) {
     case 'text':
-      return encodeText(part)
+      return [{ type: 'text', text: part.text, citations: encodeCitations(part) }]
     case 'refusal':
-      return part.text.trim() === '' ? [] : [{ type: 'text', text: part.text, ...NO_CITATIONS }]
+      return [{ type: 'text', text: part.text, ...NO_CITATIONS }]
     case 'reasoning':
       return encodeThought(part, context)
     case 'tool-call':
@@ -156,10 +157,8 @@ function encodeAnswerPart(part: Part, context: ReplyContext): JsonObject[] {
   }
 }
 
-function encodeText(part: TextPart): JsonObject[] {
-  const citations = part.citations.map(encodeCitation).filter(citation => citation !== undefined)
-  if (part.text.trim() === '' && citations.length === 0) return []
-  return [{ type: 'text', text: part.text, citations }]
+function encodeCitations({ citations }: TextPart): JsonObject[] {
+  return citations.map(encodeCitation).filter(citation => citation !== undefined)
 }
 
 function encodeThought(part: ReasoningPart, context: ReplyContext): JsonObject[] {
