@@ -106,13 +106,14 @@ function secondTurn(
   caller: Format,
   body = ANSWERS[upstream],
   pass = (request: JsonObject) => request,
+  target = UPSTREAMS[upstream],
 ): unknown[] {
   const { first, second } = CALLERS[caller]
-  const context = { ...decodeContext(upstream), vendor: UPSTREAMS[upstream].vendor }
+  const context = { ...decodeContext(upstream), vendor: target.vendor }
   const answer = CODECS[upstream].decodeResponse(body, context)
   const reply = CODECS[caller].encodeResponse(answer, replyContext(caller, first))
   const request = CODECS[caller].decodeRequest(pass(second(reply)), { model: 'm', stream: false })
-  const lowered = lowerRequest(request, CODECS[upstream], UPSTREAMS[upstream], USUAL_HABITS)
+  const lowered = lowerRequest(request, CODECS[upstream], target, USUAL_HABITS)
   return GIVEN_BACK[upstream](JSON.parse(JSON.stringify(lowered.body)))
 }
 
@@ -150,6 +151,19 @@ describe('what its maker wants back of an answer is given back, in its place', (
     expect(items).toEqual(shape([withoutIds(thought), spoken, first, withoutIds(later), last]))
     expect(JSON.stringify(items)).not.toContain('phase')
   })
+
+  test.each(others('openai-responses'))(
+    'thoughts in words, of DeepSeek and of open weights that speak Responses, through %s',
+    caller => {
+      const words = { type: 'reasoning', summary: [], content: [{ type: 'reasoning_text', text: 'hm' }] }
+      const spoken = { type: 'message', role: 'assistant', content: [{ type: 'output_text', text: 'hello' }] }
+      const called = { type: 'function_call', call_id: 'call_1', name: 'f', arguments: '{"a":1}' }
+      const body = { id: 'r', status: 'completed', output: [{ ...words, id: '7' }, spoken, called] }
+      const target = { model: 'deepseek-v4-pro', vendor: 'api.deepseek.com', maxOutputTokens: undefined }
+      const items = secondTurn('openai-responses', caller, body, request => request, target)
+      expect(items).toMatchObject([words, spoken, called])
+    },
+  )
 
   const parts = asArray(
     asObject(asObject(asArray(ANSWERS['gemini-generate-content']['candidates'])[0])?.['content'])?.['parts'],
