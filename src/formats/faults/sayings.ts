@@ -6,6 +6,11 @@ const CONTEXT_LENGTH: readonly RegExp[] = [
   /maximum context length/i,
   /(?:exceeds?|exceeded|exceeding|greater than|larger than|longer than|beyond)\b.{0,40}\bcontext (?:window|length|size|limit)/i,
   /context (?:window|length) exceeds/i,
+  /\blonger than the maximum model length\b/i,
+  // LM Studio, llama.cpp
+  /\bcontext length of only \d+ tokens\b/i,
+  /\bcontext size has been exceeded\b/i,
+  /\breached context length of \d+ tokens\b/i,
   // Anthropic
   /prompt is too long/i,
   // Gemini

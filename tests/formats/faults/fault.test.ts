@@ -123,6 +123,14 @@ describe('edge 86: a prompt beyond the context', () => {
     ['prompt token count of 130000 exceeds the limit of 128000'],
     ['Input is too long for requested model.'],
     ['Prompt exceeds max length'],
+    ['The decoder prompt (length 5000) is longer than the maximum model length of 4096.'],
+    [
+      'Trying to keep the first 11149 tokens when context the overflows. However, the model is loaded with context length of only 4096 tokens, which is not enough.',
+    ],
+    ['Context size has been exceeded.'],
+    [
+      'Reached context length of 4096 tokens with model (arch: qwen3) that does not currently support mid-generation context overflow.',
+    ],
   ])('%s', message => {
     expect(decodeFault(400, JSON.stringify({ error: { message } })).contextLength).toBe(true)
   })
