@@ -45,6 +45,8 @@ const FOREIGN_REASONING: readonly RegExp[] = [
   /invalid_encrypted_content/i,
   /encrypted content\b.{0,200}\bcould not be (?:verified|decrypted)/is,
   /of type \W?\w+\W? was provided without its required (?:following item|\W?reasoning\W? item)/i,
+  // Meta
+  /\breferenced reasoning item\b.{0,80}\bwas not found\b/is,
   // Anthropic
   /invalid\W{1,3}(?:signature|data)\W{1,3}in\W{1,3}(?:redacted_)?thinking\W{1,3}block/i,
   // Anthropic, of thoughts that came back in another order: a message of Chat has one place for all of them

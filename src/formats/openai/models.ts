@@ -34,7 +34,7 @@ const CHATS_NOW: OpenaiModel = { ...CHATS, reasonsUntold: true }
 const REASONS: OpenaiModel = { ...CHATS, reasons: true }
 /** https://github.com/BerriAI/litellm-docs/pull/1064 */
 const REASONS_IF_ASKED: OpenaiModel = { ...REASONS, reasonsIfAsked: true }
-const GROK: OpenaiModel = { ...UNKNOWN, sealsThoughts: true }
+const SEALS: OpenaiModel = { ...UNKNOWN, sealsThoughts: true }
 
 const THREE: readonly Effort[] = ['low', 'medium', 'high']
 
@@ -65,12 +65,12 @@ const FAMILIES: readonly (readonly [RegExp, OpenaiModel])[] = [
   ],
   [/^gpt-([6-9]|\d\d)/, { ...REASONS, efforts: [...THREE, 'xhigh', 'max'], cacheBreakpoints: true }],
   // xAI's, which are asked in both formats: https://docs.x.ai/developers/model-capabilities/text/reasoning
-  [/^grok-4\.3/, { ...GROK, efforts: ['none', ...THREE] }],
-  [/^grok-4\.5/, { ...GROK, efforts: THREE }],
-  [/^grok-(4\.[6-9]|[5-9])/, { ...GROK, efforts: [...THREE, 'xhigh'] }],
-  [/^grok/, GROK],
-  // Meta's: https://github.com/decolua/9router/pull/3124
-  [/^muse-spark/, { ...UNKNOWN, efforts: ['minimal', ...THREE, 'xhigh'] }],
+  [/^grok-4\.3/, { ...SEALS, efforts: ['none', ...THREE] }],
+  [/^grok-4\.5/, { ...SEALS, efforts: THREE }],
+  [/^grok-(4\.[6-9]|[5-9])/, { ...SEALS, efforts: [...THREE, 'xhigh'] }],
+  [/^grok/, SEALS],
+  // Meta's: https://github.com/decolua/9router/pull/3124 https://github.com/agentscope-ai/agentscope/issues/2420
+  [/^muse-spark/, { ...SEALS, efforts: ['minimal', ...THREE, 'xhigh'] }],
 ]
 
 /** What is known of a model by its name at an upstream. */

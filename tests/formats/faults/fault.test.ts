@@ -161,6 +161,7 @@ describe('reasoning that the upstream did not make, or takes none back of', () =
     ],
     ["Item 'msg_05' of type 'message' was provided without its required 'reasoning' item: 'rs_05'.", null],
     ["Item 'rs_07' of type 'reasoning' was provided without its required following item.", null],
+    ["Referenced reasoning item 'rs_07' was not found or has expired.", null],
     ['messages.1.content.0: Invalid `signature` in `thinking` block', null],
     ['messages.3.content.0: Invalid signature in thinking block', null],
     ['messages.23.content.2: Invalid `data` in `redacted_thinking` block', null],

@@ -232,6 +232,7 @@ describe('reasoning history', () => {
       at('openai.gpt-5.5', 'bedrock-mantle.us-east-1.api.aws'),
       assistant(reasoningPart({ texts: ['hm'] }), call('c')),
     ],
+    ['to Meta', at('muse-spark-1.2', 'llm.example'), assistant(reasoningPart({ texts: ['hm'] }), call('c'))],
     ['to xAI', at('grok-4', 'api.x.ai'), assistant(reasoningPart({ texts: ['hm'] }), call('c'))],
   ])('in words, %s, is dropped and said so', (_, target, turn) => {
     const { body } = encode({ turns: [turn] }, target)
