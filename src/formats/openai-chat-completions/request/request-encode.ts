@@ -10,6 +10,7 @@ import { schemaName } from '@/formats/schemas/output-format.ts'
 import { onlyAllowed } from '@/formats/tools/allowed.ts'
 import { dropHostedTools } from '@/formats/tools/hosted.ts'
 import { type GenerationRequest, limitsEffort, type OutputFormat } from '@/generation/request.ts'
+import { readServiceTier } from '@/generation/service-tier.ts'
 import { type JsonObject, type JsonValue, present } from '@/json/json.ts'
 import { encodeMessages } from './message-encode.ts'
 import { takenForce } from './taken-force.ts'
@@ -77,7 +78,7 @@ export function encodeRequest(full: GenerationRequest, target: Target): EncodedR
     ...userFields(rules.take('user', user), own?.['user']),
     metadata: rules.take('metadata', metadata),
     prompt_cache_key: rules.take('promptCacheKey', fitKey(promptCacheKey, MAX_KEY)),
-    service_tier: rules.take('serviceTier', encodeTier(serviceTier)),
+    service_tier: encodeTier(serviceTier, rules),
     store: encodeStore(store, rules),
   }
   return {
@@ -205,8 +206,11 @@ const TIERS: ReadonlyMap<string, string> = new Map([
   ['ultrafast', 'fast'],
 ])
 
-function encodeTier(tier: string | undefined): string | undefined {
-  return tier === undefined ? undefined : (TIERS.get(tier.toLowerCase()) ?? tier)
+/** Where there is one service alone, the ordinary one goes without saying. */
+function encodeTier(tier: string | undefined, rules: TargetRules): string | undefined {
+  const word = tier && (TIERS.get(tier.toLowerCase()) ?? tier)
+  const means = readServiceTier(tier)
+  return rules.take('serviceTier', word, means === 'open' || means === 'ordinary' ? word : undefined)
 }
 
 /** Only OpenAI keeps answers; elsewhere not keeping them goes without saying. */

@@ -343,6 +343,18 @@ describe('fields', () => {
     expect(encode({ ...requestOf({}), serviceTier }).body['service_tier']).toBe(asked)
   })
 
+  test.each([
+    ['auto', []],
+    ['default', []],
+    ['standard_only', []],
+    ['priority', ['serviceTier']],
+    ['scale', ['serviceTier']],
+  ])('the tier %s where there is none: lost is %j', (serviceTier, lost) => {
+    const { body, losses } = encode({ ...requestOf({}), serviceTier }, 'm', 'api.mistral.ai')
+    expect(body['service_tier']).toBeUndefined()
+    expect(losses.map(({ field }) => String(field))).toEqual(lost)
+  })
+
   test('structured output, with a name that the format takes', () => {
     const output = {
       type: 'json-schema',
