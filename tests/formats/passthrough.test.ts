@@ -30,6 +30,28 @@ function handedOn(
   return Buffer.from(spliceJson(bytes, edits, json)).toString()
 }
 
+describe('the limit of an answer', () => {
+  const sentTo = (vendor: string, limits: object) =>
+    JSON.parse(
+      handedOn('openai-chat-completions', JSON.stringify({ model: 'm', ...limits }), vendor, { model: 'm' }),
+    )
+
+  test.each(['api.deepseek.com', 'api.mistral.ai', 'ollama.com'])(
+    'has its older name at %s, which knows no other',
+    vendor => {
+      expect(sentTo(vendor, { max_completion_tokens: 5 })).toEqual({ model: 'm', max_tokens: 5 })
+      const both = { max_completion_tokens: 5, max_tokens: 4 }
+      expect(sentTo(vendor, both)).toEqual({ model: 'm', max_tokens: 4 })
+      expect(sentTo(vendor, { max_completion_tokens: null })).toEqual({ model: 'm' })
+      expect(sentTo(vendor, { max_tokens: 4 })).toEqual({ model: 'm', max_tokens: 4 })
+    },
+  )
+
+  test.each(['api.openai.com', 'api.groq.com', 'localhost:8000'])('stays as it is at %s', vendor => {
+    expect(sentTo(vendor, { max_completion_tokens: 5 })).toEqual({ model: 'm', max_completion_tokens: 5 })
+  })
+})
+
 describe('calls that another Chat upstream made', () => {
   const call = (id: string) => ({ id, type: 'function', function: { name: 'f', arguments: '{"a":1.0}' } })
   const loop = (ids: readonly string[]) =>

@@ -50,6 +50,7 @@ function edits({ json, texts }: PassedBody, passage: Passage): JsonEdit[] {
   } else if (stream && !asksOpenaiForUsage(json)) {
     found.push({ path: ['stream_options', 'include_usage'], value: true })
   }
+  if (vendor.knowsMaxTokensAlone) found.push(...limitEdits(json))
   if (outputLimit !== undefined) {
     const { isNewer } = modelTraits(target.model)
     // OpenAI has left the second behind, and others do not know the first.
@@ -57,6 +58,13 @@ function edits({ json, texts }: PassedBody, passage: Passage): JsonEdit[] {
     found.push({ path: [name], value: outputLimit })
   }
   return vendor.checksCallIds ? [...found, ...callIdEdits(json, texts, vendor)] : found
+}
+
+/** Says the limit by its older name. */
+function limitEdits({ max_completion_tokens: limit, max_tokens: older = null }: JsonObject): JsonEdit[] {
+  if (limit === undefined) return []
+  const removed: JsonEdit = { path: ['max_completion_tokens'], remove: true }
+  return limit === null || older !== null ? [removed] : [removed, { path: ['max_tokens'], value: limit }]
 }
 
 /** Thoughts have no signature here: they are known by their words. */

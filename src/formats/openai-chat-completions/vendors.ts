@@ -33,6 +33,8 @@ export interface VendorTraits {
   namesResults: boolean
   /** It knows `stream_options`; the others send usage unasked. */
   takesStreamOptions: boolean
+  /** It knows no other name of the limit than `max_tokens`. */
+  knowsMaxTokensAlone: boolean
   /** It is known to refuse ids of tool calls that are not like its own. */
   checksCallIds: boolean
   /** A tool call's id as the vendor takes it. */
@@ -131,6 +133,13 @@ const TEMPERATURES: readonly (readonly [RegExp, readonly [number, number]])[] = 
   [ZAI, [0, 1]],
 ]
 
+/**
+ * Who passes over `max_completion_tokens`, so that the answer has no limit, or refuses it (Mistral):
+ * https://github.com/earendil-works/pi/issues/8018 https://github.com/ollama/ollama/issues/7125
+ * https://github.com/editor-code-assistant/eca/issues/231
+ */
+const MAX_TOKENS_ALONE: readonly RegExp[] = [DEEPSEEK, MISTRAL, /(?:^|\.)ollama\.com$/]
+
 /** The traits of a vendor: a short name, or a host with or without its port. */
 export const vendorTraits = remembered(traitsOf)
 
@@ -151,6 +160,7 @@ function traitsOf(vendor: string): VendorTraits {
     namesResults: strict?.namesResults ?? false,
     refuses: new Set(isOpenaiItself ? ['topK'] : (strict?.refuses ?? [])),
     takesStreamOptions: strict?.takesStreamOptions ?? true,
+    knowsMaxTokensAlone: MAX_TOKENS_ALONE.some(pattern => pattern.test(host)),
     checksCallIds: strict?.checksCallIds ?? isOpenaiItself,
     fitCallId: strict?.fitCallId ?? fortyCharacters,
     temperatures: TEMPERATURES.find(([pattern]) => pattern.test(host))?.[1],
