@@ -5,6 +5,11 @@ type Change = (schema: JsonObject) => JsonObject
 
 /** A schema with each that is in it changed, the innermost first. One with nothing to change comes back itself. */
 export function changedSchema(schema: JsonObject, change: Change): JsonObject {
+  return change(changedInside(schema, inner => changedSchema(inner, change)))
+}
+
+/** A schema with each changed that is directly in it; itself where nothing is. */
+export function changedInside(schema: JsonObject, change: Change): JsonObject {
   let changed = schema
   for (const key of Object.keys(schema)) {
     const within = BY_NAME.has(key) ? changedMembers : INSIDE.has(key) ? changedSchemas : undefined
@@ -13,7 +18,7 @@ export function changedSchema(schema: JsonObject, change: Change): JsonObject {
     const inner = within(value, change)
     if (inner !== value) changed = { ...changed, [key]: inner }
   }
-  return change(changed)
+  return changed
 }
 
 /** Keywords that hold schemas by names of the caller's. */
@@ -34,8 +39,8 @@ function changedMembers(members: JsonValue | undefined, change: Change): JsonVal
 }
 
 function changedSchemas(value: JsonValue | undefined, change: Change): JsonValue | undefined {
-  if (isJsonObject(value)) return changedSchema(value, change)
+  if (isJsonObject(value)) return change(value)
   if (!Array.isArray(value)) return value
-  const changed = value.map(member => (isJsonObject(member) ? changedSchema(member, change) : member))
+  const changed = value.map(member => (isJsonObject(member) ? change(member) : member))
   return changed.some((member, place) => member !== value[place]) ? changed : value
 }

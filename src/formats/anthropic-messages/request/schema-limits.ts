@@ -1,12 +1,5 @@
-import { resolveRef } from '@/formats/schemas/reference.ts'
-import {
-  asObjects,
-  asString,
-  isJsonObject,
-  type JsonObject,
-  type JsonValue,
-  MAX_LEVELS,
-} from '@/json/json.ts'
+import { isRecursive } from '@/formats/schemas/recursion.ts'
+import { asObjects, isJsonObject, type JsonObject, type JsonValue } from '@/json/json.ts'
 
 /**
  * Whether closing a schema (json-schema.ts) leaves its meaning: no recursion and no reference among what `allOf` says
@@ -14,36 +7,7 @@ import {
  * that must be empty.
  */
 export function canBeClosed(schema: JsonObject): boolean {
-  return (
-    !isRecursive(schema, { root: schema, refs: new Map() }, 0) &&
-    !holds(isMap, schema) &&
-    !holds(mixesReference, schema)
-  )
-}
-
-interface Walk {
-  root: JsonObject
-  /** The references met so far: `open` on the way to here, `done` when nothing in them comes back. */
-  refs: Map<string, 'open' | 'done'>
-}
-
-/** Whether a schema holds itself, or goes on by references deeper than any that is meant. */
-function isRecursive(value: JsonValue | undefined, walk: Walk, depth: number): boolean {
-  if (depth > MAX_LEVELS) return true
-  if (Array.isArray(value)) return value.some(item => isRecursive(item, walk, depth + 1))
-  if (!isJsonObject(value)) return false
-  const { root, refs } = walk
-  const ref = asString(value['$ref'])
-  // Definitions count where they are used.
-  const inside = Object.entries(value).some(
-    ([key, inner]) => key !== '$defs' && key !== 'definitions' && isRecursive(inner, walk, depth + 1),
-  )
-  if (inside || ref === undefined || refs.get(ref) === 'done') return inside
-  if (ref === '#' || refs.get(ref) === 'open') return true
-  refs.set(ref, 'open')
-  const recursive = isRecursive(resolveRef(root, ref), walk, depth + 1)
-  refs.set(ref, 'done')
-  return recursive
+  return !isRecursive(schema) && !holds(isMap, schema) && !holds(mixesReference, schema)
 }
 
 /** Whether a schema, or one within it, is of a kind. */

@@ -18,7 +18,7 @@ import {
   type Reasoning,
 } from '@/generation/request.ts'
 import { present } from '@/json/json.ts'
-import { lowerSchema } from './schema.ts'
+import { answerJsonSchema, lowerSchema } from './schema.ts'
 
 /** Most stop sequences of a request. */
 const MAX_STOPS = 5
@@ -88,9 +88,10 @@ function outputKeywords(output: OutputFormat | undefined, traits: ModelTraits): 
   const responseMimeType = 'application/json'
   if (output.type === 'json') return { responseMimeType }
   const schema = describedSchema(output)
-  return traits.jsonSchema
-    ? { responseMimeType, responseJsonSchema: schema }
-    : { responseMimeType, responseSchema: lowerSchema(schema) }
+  const plain = traits.jsonSchema ? answerJsonSchema(schema) : undefined
+  return plain === undefined
+    ? { responseMimeType, responseSchema: lowerSchema(schema) }
+    : { responseMimeType, responseJsonSchema: plain }
 }
 
 function encodeThinking(reasoning: Reasoning | undefined, traits: ModelTraits, losses: Losses) {

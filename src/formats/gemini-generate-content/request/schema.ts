@@ -1,6 +1,9 @@
 import type { WireSchema } from '@/formats/gemini-generate-content/wire.ts'
+import { changedSchema } from '@/formats/schemas/changed-schema.ts'
 import { mergeSchemas } from '@/formats/schemas/merge.ts'
+import { isRecursive } from '@/formats/schemas/recursion.ts'
 import { resolveRef } from '@/formats/schemas/reference.ts'
+import { unrolledSchema } from '@/formats/schemas/unrolled.ts'
 import {
   asArray,
   asObject,
@@ -56,6 +59,43 @@ export function lowerSchema(
 ): WireSchema {
   const root = asObject(schema) ?? {}
   return lower(root, { root, nodes: 0, repeated }, [], 0)
+}
+
+/**
+ * A schema as Gemini takes JSON Schema, which refuses the whole request for a reference that goes round or that leads
+ * nowhere: the one is unrolled, the other can be said in the older way alone, which has none.
+ * https://github.com/google-gemini/gemini-cli/pull/5609, https://github.com/google-gemini/gemini-cli/issues/13326
+ */
+export function jsonSchema(schema: JsonObject): JsonObject | undefined {
+  if (leadsNowhere(schema, schema)) return undefined
+  return isRecursive(schema) ? unrolledSchema(schema) : schema
+}
+
+/** That of an answer, where Gemini takes references among `$defs` that go round by properties that are not required. */
+export function answerJsonSchema(schema: JsonObject): JsonObject | undefined {
+  const references = [...JSON.stringify(schema).matchAll(/"\$ref":"([^"]*)"/g)].map(([, ref]) => ref ?? '')
+  const isTaken = references.every(ref => /^#\/\$defs\/[^/]+$/.test(ref)) && !leadsNowhere(schema, schema)
+  if (!isTaken) return jsonSchema(schema)
+  const $defs = changedSchema({ $defs: schema['$defs'] }, requiredAlone)['$defs']
+  return isRecursive({ anyOf: references.map($ref => ({ $ref })), $defs }) ? jsonSchema(schema) : schema
+}
+
+function requiredAlone(schema: JsonObject): JsonObject {
+  const { properties, required } = schema
+  if (!isJsonObject(properties)) return schema
+  const names = new Set(asArray(required))
+  return {
+    ...schema,
+    properties: Object.fromEntries(Object.entries(properties).filter(([name]) => names.has(name))),
+  }
+}
+
+function leadsNowhere(value: JsonValue | undefined, root: JsonObject): boolean {
+  if (Array.isArray(value)) return value.some(item => leadsNowhere(item, root))
+  if (!isJsonObject(value)) return false
+  const ref = asString(value['$ref'])
+  if (ref !== undefined && resolveRef(root, ref) === undefined) return true
+  return Object.values(value).some(inner => leadsNowhere(inner, root))
 }
 
 /** True for a schema that takes no properties, or does not say that it does: Gemini wants the whole field left out then. */

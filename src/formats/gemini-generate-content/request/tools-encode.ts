@@ -12,7 +12,7 @@ import { objectSchema } from '@/formats/schemas/object-schema.ts'
 import { lostSettings } from '@/formats/tools/web-search.ts'
 import type { FunctionTool, HostedTool, Tool, ToolChoice } from '@/generation/tool.ts'
 import { asString, type JsonObject, present } from '@/json/json.ts'
-import { isEmptyObjectSchema, lowerSchema, type Repetition } from './schema.ts'
+import { isEmptyObjectSchema, jsonSchema, lowerSchema, type Repetition } from './schema.ts'
 
 /** The tool part of a request. */
 interface EncodedTools {
@@ -79,8 +79,9 @@ function encodeDeclaration(
   if (tool.cache !== undefined) losses.add('cacheMark')
   const given = objectSchema(tool.parameters ?? {})
   const schema = isEmptyObjectSchema(given) ? undefined : given
-  const field = traits.jsonSchema ? 'parametersJsonSchema' : 'parameters'
-  const parameters = traits.jsonSchema || schema === undefined ? schema : loweredParameters(schema, repeated)
+  const plain = schema === undefined || !traits.jsonSchema ? undefined : jsonSchema(schema)
+  const field = plain === undefined ? 'parameters' : 'parametersJsonSchema'
+  const parameters = plain ?? (schema === undefined ? undefined : loweredParameters(schema, repeated))
   // What a schema says that is left out, the tool says.
   const told = parameters === undefined ? asString(given['description']) : undefined
   return present({

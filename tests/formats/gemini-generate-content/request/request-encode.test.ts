@@ -364,6 +364,52 @@ describe('tools', () => {
     ])
   })
 
+  test('parameters that hold themselves are unrolled, for which Gemini refuses the whole request', () => {
+    const child = { $ref: '#/properties/data/items', description: 'A child.' }
+    const items = { type: 'object', properties: { child } }
+    const parameters = { type: 'object', properties: { data: { type: 'array', items } } }
+    const holding = (property: JsonObject) => ({ type: 'object', properties: { child: property } })
+    const told = { description: 'A child.' }
+    expect(encode({ tools: [tool('f', parameters)] }).body['tools']).toEqual([
+      {
+        functionDeclarations: [
+          {
+            name: 'f',
+            parametersJsonSchema: {
+              type: 'object',
+              properties: {
+                data: {
+                  type: 'array',
+                  items: holding({
+                    ...holding({ ...holding({ type: 'object', ...told }), ...told }),
+                    ...told,
+                  }),
+                },
+              },
+            },
+          },
+        ],
+      },
+    ])
+  })
+
+  test('parameters that refer to nothing are said in the older way, which has no references', () => {
+    const parameters = {
+      type: 'object',
+      properties: { a: { type: 'integer' }, b: { $ref: '#/components/schemas/B' } },
+    }
+    expect(encode({ tools: [tool('f', parameters)] }).body['tools']).toEqual([
+      {
+        functionDeclarations: [
+          {
+            name: 'f',
+            parameters: { type: 'OBJECT', properties: { a: { type: 'INTEGER' }, b: { type: 'STRING' } } },
+          },
+        ],
+      },
+    ])
+  })
+
   test.each([true, { type: 'string' }])(
     'a function that takes any properties (%j) says so where the model takes JSON Schema; elsewhere it has none',
     additionalProperties => {
@@ -660,6 +706,26 @@ describe('configuration', () => {
     expect(JSON.stringify(listed.body['systemInstruction'])).toContain('answer with one JSON array')
     expect(beside.losses).toEqual([{ field: 'output', name: undefined }])
     expect(config({ output, tools: [tool('f')] }, G3)).toMatchObject({ responseJsonSchema: schema })
+  })
+
+  test.each([
+    ['the property is required', { $ref: '#/$defs/node' }, ['next'], false],
+    ['the property is not', { $ref: '#/$defs/node' }, [], true],
+    ['it does not go by a definition', { $ref: '#/properties/node' }, [], false],
+  ])('an answer whose schema holds itself, where %s', (_what, next, required, isTaken) => {
+    const node = { type: 'object', properties: { next }, required }
+    const schema = { type: 'object', properties: { node }, $defs: { node } }
+    const written = config({
+      output: { type: 'json-schema', name: 'n', description: undefined, schema, strict: true },
+    })
+    if (isTaken) expect(written).toMatchObject({ responseJsonSchema: schema })
+    else expect(JSON.stringify(written)).not.toContain('$ref')
+  })
+
+  test('an answer whose schema refers to nothing is asked for in the older way', () => {
+    const schema = { type: 'object', properties: { a: { $ref: '#/$defs/a' } } }
+    const output = { type: 'json-schema', name: 'n', description: undefined, schema, strict: true } as const
+    expect(config({ output })).toMatchObject({ responseSchema: { properties: { a: { type: 'STRING' } } } })
   })
 
   test('instructions are joined, hints without a word are losses, each once', () => {
