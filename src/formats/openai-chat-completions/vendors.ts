@@ -133,12 +133,15 @@ const TEMPERATURES: readonly (readonly [RegExp, readonly [number, number]])[] = 
   [ZAI, [0, 1]],
 ]
 
+/** Its own host; those of others who run it tell nothing. */
+const OLLAMA = /(?:^|\.)ollama\.com$/
+
 /**
  * Who passes over `max_completion_tokens`, so that the answer has no limit, or refuses it (Mistral):
  * https://github.com/earendil-works/pi/issues/8018 https://github.com/ollama/ollama/issues/7125
  * https://github.com/editor-code-assistant/eca/issues/231
  */
-const MAX_TOKENS_ALONE: readonly RegExp[] = [DEEPSEEK, MISTRAL, /(?:^|\.)ollama\.com$/]
+const MAX_TOKENS_ALONE: readonly RegExp[] = [DEEPSEEK, MISTRAL, OLLAMA]
 
 /** The traits of a vendor: a short name, or a host with or without its port. */
 export const vendorTraits = remembered(traitsOf)
@@ -170,7 +173,7 @@ function traitsOf(vendor: string): VendorTraits {
 
 /** Ollama reads one of the two and passes over the other: https://github.com/ollama/ollama/blob/main/openai/openai.go */
 function fieldOf(host: string): ReasoningField {
-  return /(?:^|\.)ollama\.com$/.test(host) ? 'reasoning' : 'reasoning_content'
+  return OLLAMA.test(host) ? 'reasoning' : 'reasoning_content'
 }
 
 /** OpenAI's limit; within it the ids of all formats are taken as they are. */
