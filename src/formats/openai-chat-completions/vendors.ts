@@ -15,7 +15,10 @@ export interface VendorTraits {
   isOpenrouter: boolean
   /** Mistral's own words: documents by address or data URI in `document_url`, sound as nothing but its base64, another seed. */
   isMistral: boolean
-  /** Perplexity, which has documents by address or as nothing but their base64 in `file_url`. */
+  /**
+   * Perplexity, which has documents by address or as nothing but their base64 in `file_url`, and takes no two messages of
+   * one side in a row.
+   */
   isPerplexity: boolean
   /** Moonshot, which checks the schemas of tools in a way of its own. */
   isMoonshot: boolean
@@ -143,6 +146,8 @@ const OLLAMA = /(?:^|\.)ollama\.com$/
  */
 const MAX_TOKENS_ALONE: readonly RegExp[] = [DEEPSEEK, MISTRAL, OLLAMA]
 
+const PERPLEXITY = /(?:^|\.)perplexity\.ai$/
+
 /** The traits of a vendor: a short name, or a host with or without its port. */
 export const vendorTraits = remembered(traitsOf)
 
@@ -154,7 +159,7 @@ function traitsOf(vendor: string): VendorTraits {
     isOpenai: isOpenaiItself,
     isOpenrouter: /(?:^|\.)openrouter(?:\.ai)?$/.test(host),
     isMistral: MISTRAL.test(host),
-    isPerplexity: /(?:^|\.)perplexity\.ai$/.test(host),
+    isPerplexity: PERPLEXITY.test(host),
     isMoonshot: MOONSHOT.test(host),
     needsReasoning: REASONING_NEEDED.find(([pattern]) => pattern.test(host))?.[1],
     isStrict: strict !== undefined,
@@ -167,7 +172,7 @@ function traitsOf(vendor: string): VendorTraits {
     checksCallIds: strict?.checksCallIds ?? isOpenaiItself,
     fitCallId: strict?.fitCallId ?? fortyCharacters,
     temperatures: TEMPERATURES.find(([pattern]) => pattern.test(host))?.[1],
-    prefill: strict?.prefill ?? true,
+    prefill: strict?.prefill ?? !PERPLEXITY.test(host),
   }
 }
 

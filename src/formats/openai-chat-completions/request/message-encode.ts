@@ -2,7 +2,7 @@ import { pairedTurns } from '@/formats/tools/paired-turns.ts'
 import { tellFailure, withDocumentTexts, withMark } from '@/formats/tools/results.ts'
 import { type MediaPart, type Part, type TextPart, type ToolResultPart, textPart } from '@/generation/part.ts'
 import type { Turn } from '@/generation/request.ts'
-import { type JsonObject, present } from '@/json/json.ts'
+import { asArray, type JsonObject, type JsonValue, present } from '@/json/json.ts'
 import { encodeAssistant } from './assistant-encode.ts'
 import { encodeParts, encodeTexts } from './content-encode.ts'
 import type { TargetRules } from './target-rules.ts'
@@ -39,7 +39,28 @@ export function encodeMessages(
   if (!rules.vendor.prefill && messages.at(-1)?.['role'] === 'assistant')
     messages.push({ role: 'user', content: GO_ON })
   // An empty conversation is refused everywhere; clients send one to see whether a model is there.
-  return messages.length === 0 ? [{ role: 'user', content: '' }] : messages
+  if (messages.length === 0) return [{ role: 'user', content: '' }]
+  return rules.vendor.isPerplexity ? alternating(messages) : messages
+}
+
+/** What the user says in several messages, in one: two in a row are a 400. https://github.com/perplexityai/api-discussion/issues/265 */
+function alternating(messages: readonly JsonObject[]): JsonObject[] {
+  const turns: JsonObject[] = []
+  let said: JsonValue[] = []
+  for (const message of messages) {
+    if (message['role'] === 'user' && turns.at(-1)?.['role'] === 'user') {
+      said.push(...contentParts(message))
+      turns[turns.length - 1] = { role: 'user', content: said }
+    } else {
+      said = contentParts(message)
+      turns.push(message)
+    }
+  }
+  return turns
+}
+
+function contentParts({ content }: JsonObject): JsonValue[] {
+  return typeof content === 'string' ? [{ type: 'text', text: content }] : [...asArray(content)]
 }
 
 /** System text is all that a system message takes. */
@@ -59,7 +80,7 @@ function systemMessage(texts: readonly TextPart[], rules: TargetRules): JsonObje
 /** Where system text is refused behind other messages it keeps its place as the user's. */
 function laterSystemMessage(texts: readonly TextPart[], rules: TargetRules): JsonObject {
   const message = systemMessage(texts, rules)
-  return rules.model.systemFirst ? { ...message, role: 'user' } : message
+  return rules.model.systemFirst || rules.vendor.isPerplexity ? { ...message, role: 'user' } : message
 }
 
 /** How many turns of system text a conversation begins with. */

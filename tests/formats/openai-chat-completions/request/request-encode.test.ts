@@ -714,6 +714,27 @@ describe('parts', () => {
     expect(openaiChatCompletions.takesUrl(part, part.source.url, target)).toBe(true)
   })
 
+  test('Perplexity is told in turns, the last of which is the user, as it refuses others', () => {
+    const turns = [
+      user('a'),
+      user('b'),
+      system('c'),
+      assistant(textPart('d')),
+      user('e'),
+      assistant(textPart('f')),
+    ]
+    expect(messagesOf(turns, 'api.perplexity.ai')).toEqual([
+      {
+        role: 'user',
+        content: ['a', 'b', 'c'].map(text => ({ type: 'text', text })),
+      },
+      { role: 'assistant', content: 'd' },
+      { role: 'user', content: 'e' },
+      { role: 'assistant', content: 'f' },
+      { role: 'user', content: 'Continue.' },
+    ])
+  })
+
   test.each([
     [
       media({ kind: 'document', mediaType: 'application/pdf', filename: 'a.pdf' }),
