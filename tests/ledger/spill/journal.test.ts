@@ -354,8 +354,9 @@ test("the files of a process are no other one's of the same name as long as it h
   expect(readdirSync(directory)).toEqual([])
 })
 
-test('whoever takes in what others have left leaves its own files alone', async () => {
-  const log = createLog({ level: 'silent', format: 'json' }, { write: () => undefined })
+test('whoever takes in what others have left says so, and leaves its own files alone', async () => {
+  const said: string[] = []
+  const log = createLog({ level: 'info', format: 'json' }, { write: line => void said.push(line) })
   const directory = join(fixture.directory, 'own-and-left')
   const [own, left] = [await openSpill(directory, 'own', log), await openSpill(directory, 'left', log)]
   const [journaled, noted, dead] = [settlement(1n), settlement(2n), settlement(3n)]
@@ -366,6 +367,9 @@ test('whoever takes in what others have left leaves its own files alone', async 
   const taken: Settlement[] = []
   await own.adopt(async settlements => void taken.push(...settlements), new AbortController().signal)
   expect(taken).toEqual([dead])
+  expect(said.map(line => JSON.parse(line))).toMatchObject([
+    { level: 40, journal: join(directory, 'left.journal'), settlements: 1 },
+  ])
   const read = (name: string) => decodeRecords(readFileSync(join(directory, name))).items
   expect([read('own.journal'), read('own-notes-1.journal')]).toEqual([[journaled], [noted]])
   await own.close()
