@@ -551,6 +551,23 @@ describe('what was let in without Redis', () => {
     expect(redis.count('catch_up')).toBe(1)
   })
 
+  test('has arrived when the process that tells it has ended', async () => {
+    const { limiter, redis, settle } = await rig()
+    redis.behaviour = 'fails'
+    const { lease } = granted(await limiter.take(ask(HUNDRED)))
+    await limiter.end(lease, 1)
+    redis.behaviour = 'works'
+    const arrived = Promise.withResolvers<void>()
+    const run = redis.run.bind(redis)
+    redis.run = (...call) => arrived.promise.then(() => run(...call))
+    const closed = limiter.close()
+    await settle()
+    expect(Bun.peek.status(closed)).toBe('pending')
+    arrived.resolve()
+    await closed
+    expect(redis.count('catch_up')).toBe(1)
+  })
+
   test.each([
     ['is told to it after a long outage, too', [0], 50_000, 1],
     ['is not told once every bucket would be full again', [0], 80_000, 0],

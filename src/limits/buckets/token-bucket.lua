@@ -162,24 +162,22 @@ function operations.look(step)
 end
 
 -- The end of a request. id, marker, number of buckets, key and delta of each, keys of lease sets. Buckets move once for each
--- marker. Answers whether they did now.
+-- marker. Answers 1.
 function operations.finish(step)
   local last = 4 + 2 * step[4]
   -- Before anything is written, since a key may hold something else.
   for at = 5, last, 2 do read(step[at]) end
-  local moves = mark(step[3])
-  if moves then
+  if mark(step[3]) then
     for at = 5, last, 2 do move(step[at], step[at + 1]) end
   end
   for at = last + 1, #step do free(step[at], step[2]) end
-  answer(moves and 1 or 0)
+  answer(1)
 end
 
 -- What moved while Redis was not told: as if it had been told when it happened, so that time since then counts once.
--- marker, time since the first move, key, delta and burst of each bucket. Answers whether it was done now.
+-- marker, time since the first move, key, delta and burst of each bucket. Answers 1.
 function operations.catch_up(step)
-  local moves = mark(step[2])
-  if moves then
+  if mark(step[2]) then
     write_moved()
     for at = 4, #step, 3 do
       local before = math.max(tonumber(redis.call('GET', KEYS[step[at]]) or 0), now - step[3])
@@ -187,7 +185,7 @@ function operations.catch_up(step)
       write(step[at], math.min(before + step[at + 1], math.max(before, now + step[at + 2])))
     end
   end
-  answer(moves and 1 or 0)
+  answer(1)
 end
 
 -- key of a lease set, ids. Answers 1.

@@ -161,12 +161,13 @@ export function bucketContract(name: string, open: () => ContractRig): void {
       expect((await store.take({ ...take(prefix, 'c', requests(prefix, 9)), leases })).allowed).toBe(false)
     })
 
-    test('each of thousands of leases is renewed', async () => {
+    test.each([0, 2_000, 2_500])('each of %i leases is renewed', async count => {
       const { store, scope } = open()
       const prefix = scope()
-      const ids = Array.from({ length: 2_500 }, (_, index) => `r${index}`)
+      const ids = Array.from({ length: count }, (_, index) => `r${index}`)
       await store.renew(`${prefix}cc`, ids)
-      expect(await store.take(take(prefix, 'other', requests(prefix, 9)))).toMatchObject({ held: [2_501] })
+      const taken = await store.take(take(prefix, 'other', requests(prefix, 9)))
+      expect(taken).toMatchObject({ held: [count + 1] })
     })
 
     test('a refund makes room and never more than full', async () => {
