@@ -69,6 +69,21 @@ if (server === undefined) {
       expect(await secondsLeft(places)).toBeWithin(LEASE_TTL_US / 1e6 + 30, LEASE_TTL_US / 1e6 + 60.001)
     })
 
+    test('moves all buckets of an adjustment, and of what was counted elsewhere', async () => {
+      const prefix = scope()
+      const store = new RedisBuckets(redis, undefined, () => 1_700_000_000_000_000)
+      const moves = [1, 2, 3].map(n => ({
+        key: `${prefix}${n}`,
+        deltaUs: n * 1_000_000,
+        burstUs: 60_000_000,
+      }))
+      await store.finish({ markerKey: `${prefix}adjusted`, buckets: moves }, [], 'a')
+      await store.catchUp(`${prefix}told`, 0, moves)
+      const buckets = moves.map(({ key, burstUs }) => ({ key, burstUs, costUs: 0 }))
+      const { levelsUs } = await store.take({ id: 'b', buckets, leases: [{ key: `${prefix}cc`, limit: 1 }] })
+      expect(levelsUs).toEqual([2_000_000, 4_000_000, 6_000_000])
+    })
+
     describe('when the clock of Redis is set back', () => {
       const DAY_US = 86_400_000_000
 
