@@ -50,8 +50,12 @@ test.each<[string, () => Authentication | Promise<Authentication>]>([
   ['the database is away, which says nothing', () => Promise.reject(new Error('away'))],
 ])('whoever follows is given more although %s', async (_, found) => {
   const { interruption, seen, look } = following(found)
+  let heard = 0
+  interruption.listen(() => {
+    heard += 1
+  })
   await look()
-  expect(seen.looks).toBe(1)
+  expect([seen.looks, heard]).toEqual([1, 0])
   expect(interruption.reason).toBeUndefined()
 })
 

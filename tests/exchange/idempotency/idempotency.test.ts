@@ -203,7 +203,8 @@ describe('of two keys that wait for one answer, the one that is revoked', () => 
     const second = readerOf(await ask(surface, { ...asked, apiKey: other.key }))
     expect(await second.readUntil('one')).toContain('one')
     await gateway.keys.revokeKey(other.id)
-    expect(await second.readUntil('revoked')).toContain('This API key was revoked')
+    const requestId = first.headers.get('x-request-id')
+    expect(await second.readUntil('revoked')).toContain(`This API key was revoked (request id: ${requestId})`)
     // Not all of Google's clients read the event.
     const ending = second.rest().then(
       () => 'closed',

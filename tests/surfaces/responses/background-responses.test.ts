@@ -183,7 +183,10 @@ test('whoever follows a response with a key that is revoked is told so in the st
   const events = eventsOf(await followed.text())
   expect(events.map(({ sequence_number }) => sequence_number)).toEqual(events.map((_, index) => index))
   expect(events.slice(-2)).toMatchObject([
-    { type: 'error', message: expect.stringContaining('This API key was revoked') },
+    {
+      type: 'error',
+      message: `This API key was revoked (request id: ${followed.headers.get('x-request-id')})`,
+    },
     { type: 'response.failed', response: { id, status: 'failed' } },
   ])
   finish()
