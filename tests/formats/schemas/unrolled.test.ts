@@ -1,6 +1,8 @@
 import { describe, expect, test } from 'bun:test'
-import { unrolledSchema } from '@/formats/schemas/unrolled.ts'
+import { unrolledSchema as unrolledBeside } from '@/formats/schemas/unrolled.ts'
 import type { JsonObject } from '@/json/json.ts'
+
+const unrolledSchema = (schema: JsonObject) => unrolledBeside(schema, { length: 0, nodes: 0 })
 
 describe('unrolledSchema', () => {
   test('what a reference leads to stands in its place, twice within itself, then anything of that type', () => {
@@ -41,6 +43,20 @@ describe('unrolledSchema', () => {
     const unrolled = JSON.stringify(unrolledSchema({ type: 'object', properties: { a: { anyOf } }, $defs }))
     expect(unrolled).not.toContain('$ref')
     expect(unrolled.length).toBeLessThan(200_000)
+  })
+
+  test('one that would be much larger than it was said is none, nor is any after it in the request', () => {
+    const node = {
+      type: 'object',
+      description: 'long '.repeat(20_000),
+      properties: { next: { $ref: '#/$defs/node' } },
+    }
+    const names = Array.from({ length: 900 }, (_, which) => [`p${which}`, { $ref: '#/$defs/node' }])
+    const large = { type: 'object', properties: Object.fromEntries(names), $defs: { node } }
+    const repeated = { length: 0, nodes: 0 }
+    expect(unrolledBeside(large, repeated)).toBeUndefined()
+    expect(repeated.length).toBeLessThan(10_000_000 + 2 * JSON.stringify(node).length)
+    expect(unrolledBeside({ type: 'object', properties: { child: { $ref: '#' } } }, repeated)).toBeUndefined()
   })
 
   test('definitions that refer on and on end', () => {

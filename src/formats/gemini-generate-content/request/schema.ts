@@ -3,6 +3,7 @@ import { changedSchema } from '@/formats/schemas/changed-schema.ts'
 import { mergeSchemas } from '@/formats/schemas/merge.ts'
 import { isRecursive } from '@/formats/schemas/recursion.ts'
 import { resolveRef } from '@/formats/schemas/reference.ts'
+import { isTooMuch, type Repetition } from '@/formats/schemas/repetition.ts'
 import { unrolledSchema } from '@/formats/schemas/unrolled.ts'
 import {
   asArray,
@@ -29,18 +30,10 @@ import {
 const MAX_DEPTH = 32
 /** Most nodes of one lowered schema: references fan out, and a vendor refuses schemas of this size anyway. */
 const MAX_NODES = 4000
-/** Most that one request has written more often than it was said, as JSON: what references stand for, what stands beside a union. */
-const MAX_REPEATED_LENGTH = 10_000_000
 /** Most nodes of all that references stand for in one request. */
 const MAX_REFERRED_NODES = 20_000
 /** How often one reference may stand inside itself before it is cut. */
 const MAX_RECURSION = 2
-
-/** How much of a request's schemas was written more often than it was said, as JSON and in nodes behind references. */
-export interface Repetition {
-  length: number
-  nodes: number
-}
 
 interface Walk {
   root: JsonObject
@@ -63,21 +56,24 @@ export function lowerSchema(
 
 /**
  * A schema as Gemini takes JSON Schema, which refuses the whole request for a reference that goes round or that leads
- * nowhere: the one is unrolled, the other can be said in the older way alone, which has none.
+ * nowhere: the one is unrolled, the other, and one too large then, can be said in the older way alone, which has none.
  * https://github.com/google-gemini/gemini-cli/pull/5609, https://github.com/google-gemini/gemini-cli/issues/13326
  */
-export function jsonSchema(schema: JsonObject): JsonObject | undefined {
+export function jsonSchema(schema: JsonObject, repeated: Repetition): JsonObject | undefined {
   if (leadsNowhere(schema, schema)) return undefined
-  return isRecursive(schema) ? unrolledSchema(schema) : schema
+  return isRecursive(schema) ? unrolledSchema(schema, repeated) : schema
 }
 
 /** That of an answer, where Gemini takes references among `$defs` that go round by properties that are not required. */
 export function answerJsonSchema(schema: JsonObject): JsonObject | undefined {
   const references = [...JSON.stringify(schema).matchAll(/"\$ref":"([^"]*)"/g)].map(([, ref]) => ref ?? '')
   const isTaken = references.every(ref => /^#\/\$defs\/[^/]+$/.test(ref)) && !leadsNowhere(schema, schema)
-  if (!isTaken) return jsonSchema(schema)
+  const repeated = { length: 0, nodes: 0 }
+  if (!isTaken) return jsonSchema(schema, repeated)
   const $defs = changedSchema({ $defs: schema['$defs'] }, requiredAlone)['$defs']
-  return isRecursive({ anyOf: references.map($ref => ({ $ref })), $defs }) ? jsonSchema(schema) : schema
+  return isRecursive({ anyOf: references.map($ref => ({ $ref })), $defs })
+    ? jsonSchema(schema, repeated)
+    : schema
 }
 
 function requiredAlone(schema: JsonObject): JsonObject {
@@ -144,7 +140,7 @@ function flatten(
     const { $ref: _ref, allOf: _allOf, ...siblings } = schema
     if (ref !== undefined) path.push(ref)
     const referred = ref === undefined || tooRecursive(path) ? {} : (resolveRef(walk.root, ref) ?? {})
-    if (isTooMuch(referred, 1, walk)) break
+    if (isTooMuch(walk.repeated, referred, 1)) break
     // What stands beside a reference is closer to the place and wins.
     schema = mergeSchemas([referred, ...parts, siblings])
   }
@@ -158,12 +154,6 @@ function isTooLarge({ nodes, repeated }: Walk, path: readonly string[]): boolean
 function tooRecursive(path: readonly string[]): boolean {
   const last = path.at(-1)
   return path.filter(ref => ref === last).length > MAX_RECURSION
-}
-
-function isTooMuch(repeated: JsonObject, times: number, walk: Walk): boolean {
-  if (walk.repeated.length > MAX_REPEATED_LENGTH) return true
-  walk.repeated.length += JSON.stringify(repeated).length * times
-  return walk.repeated.length > MAX_REPEATED_LENGTH
 }
 
 function cut(schema: JsonObject, type: SchemaType): WireSchema {
@@ -233,7 +223,7 @@ function lowerUnion(
   const base: JsonObject = realTypes(schema).length > 1 ? { ...shared, type: undefined } : shared
   const rest: JsonObject = anyOf !== undefined && oneOf !== undefined ? { ...base, oneOf } : base
   const real = branches.filter(branch => !isOnlyNull(branch))
-  if (isTooMuch(rest, real.length, walk)) return cut(schema, typeOf(schema))
+  if (isTooMuch(walk.repeated, rest, real.length)) return cut(schema, typeOf(schema))
   const canBeNull = isNullable(schema) || real.length < branches.length
   const lowered = real.map(branch => lower(mergeSchemas([rest, branch]), walk, refs, depth + 1))
   const [only] = lowered

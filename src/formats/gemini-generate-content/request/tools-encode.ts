@@ -9,10 +9,11 @@ import {
 import { unsayable } from '@/formats/invalid.ts'
 import type { Losses } from '@/formats/losses.ts'
 import { objectSchema } from '@/formats/schemas/object-schema.ts'
+import type { Repetition } from '@/formats/schemas/repetition.ts'
 import { lostSettings } from '@/formats/tools/web-search.ts'
 import type { FunctionTool, HostedTool, Tool, ToolChoice } from '@/generation/tool.ts'
 import { asString, type JsonObject, present } from '@/json/json.ts'
-import { isEmptyObjectSchema, jsonSchema, lowerSchema, type Repetition } from './schema.ts'
+import { isEmptyObjectSchema, jsonSchema, lowerSchema } from './schema.ts'
 
 /** The tool part of a request. */
 interface EncodedTools {
@@ -79,7 +80,7 @@ function encodeDeclaration(
   if (tool.cache !== undefined) losses.add('cacheMark')
   const given = objectSchema(tool.parameters ?? {})
   const schema = isEmptyObjectSchema(given) ? undefined : given
-  const plain = schema === undefined || !traits.jsonSchema ? undefined : jsonSchema(schema)
+  const plain = schema === undefined || !traits.jsonSchema ? undefined : jsonSchema(schema, repeated)
   const field = plain === undefined ? 'parameters' : 'parametersJsonSchema'
   const parameters = plain ?? (schema === undefined ? undefined : loweredParameters(schema, repeated))
   // What a schema says that is left out, the tool says.
