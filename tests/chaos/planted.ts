@@ -171,8 +171,8 @@ export const PLANTED: readonly Planted[] = [
   {
     bug: 'cached tokens are counted as uncached, too',
     file: 'src/formats/openai-chat-completions/answer/usage.ts',
-    find: 'inputUncached: total - cacheRead - cacheWrite5m - audioInput',
-    replace: 'inputUncached: total - cacheWrite5m - audioInput',
+    find: 'const uncached = total - cached.cacheRead - cached.cacheWrite5m',
+    replace: 'const uncached = total - cached.cacheWrite5m',
     caughtBy: 'tests/exchange/billing/billing.test.ts',
   },
   {
