@@ -118,7 +118,9 @@ function thinkingBudget(
   range: { min: number; max: number; canDisable: boolean },
   losses: Losses,
 ): number | undefined {
-  const wanted = budgetTokens ?? (effort === undefined ? undefined : EFFORT_BUDGET[effort])
+  // Who says how hard, and leaves the number to the model, has said a number.
+  const isOpen = (budgetTokens ?? -1) < 0
+  const wanted = isOpen && effort !== undefined ? EFFORT_BUDGET[effort] : budgetTokens
   if (wanted === undefined || wanted < 0) return wanted === undefined ? undefined : -1
   if (wanted === 0 && range.canDisable) return 0
   if (wanted === 0) losses.add('reasoning')

@@ -634,6 +634,7 @@ describe('configuration', () => {
     [G25, { effort: 'none' }, { thinkingBudget: 0 }],
     [G25, { effort: 'max' }, { thinkingBudget: 24_576 }],
     [G25, { budgetTokens: -1, summary: 'auto' }, { thinkingBudget: -1, includeThoughts: true }],
+    [G25, { budgetTokens: -1, effort: 'medium' }, { thinkingBudget: 8192 }],
     ['gemini-2.5-pro', { effort: 'none' }, { thinkingBudget: 128 }],
     ['gemini-2.5-pro', { effort: 'xhigh' }, { thinkingBudget: 32_768 }],
     ['gemini-2.5-flash-lite', { budgetTokens: 100 }, { thinkingBudget: 512 }],
