@@ -10,7 +10,6 @@ import { CODECS } from '@/formats/registry.ts'
 import type { ConversationTraits, ResponseChain } from '@/routing/affinity.ts'
 import type { Model } from '@/routing/model.ts'
 import { destinationOf } from '@/routing/order.ts'
-import { REFUSABLE } from '@/routing/refused-wishes.ts'
 import { callerOf, type ExchangeRecord } from './record.ts'
 
 /** A conversation that was admitted. */
@@ -67,7 +66,7 @@ export function converse(admitted: AdmittedPrompt, chain: ResponseChain | undefi
     recallRefusal: candidate => {
       if (strict) return
       const { foreignReasoning, refusedWishes } = gateway
-      prompt.refusedWishes = REFUSABLE.filter(wish => refusedWishes.isKnown(wish, candidate))
+      prompt.refusedWishes = refusedWishes.refusedBy(candidate)
       if (isRefused) return
       prompt.withoutReasoning = foreignReasoning.isKnown(destinationOf(candidate), () => signaturesOf(prompt))
     },

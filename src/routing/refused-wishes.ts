@@ -6,12 +6,15 @@ import type { Candidate } from './order.ts'
 const KNOWN_FOR_MS = 3_600_000
 const MAX_KNOWN = 1_000
 
+const REFUSABLE = ['thought-summary', 'thinking'] as const
+
 /**
  * What an answer can do without, where an upstream refuses to be asked for it: summaries of thoughts, which OpenAI gives no
  * organization that is not verified, and thought, of a model that does not think.
  */
-export const REFUSABLE = ['thought-summary', 'thinking'] as const
 export type RefusableWish = (typeof REFUSABLE)[number]
+
+const NONE: readonly RefusableWish[] = []
 
 /** Who refused which of these wishes, so that it is not asked again. */
 export class RefusedWishes {
@@ -30,8 +33,12 @@ export class RefusedWishes {
     dropOldest(this.#known, MAX_KNOWN)
   }
 
-  isKnown(wish: RefusableWish, by: Asked): boolean {
-    if (this.#known.size === 0) return false
+  /** What one who is to be asked is known to refuse. */
+  refusedBy(asked: Asked): readonly RefusableWish[] {
+    return this.#known.size === 0 ? NONE : REFUSABLE.filter(wish => this.#isKnown(wish, asked))
+  }
+
+  #isKnown(wish: RefusableWish, by: Asked): boolean {
     const refusedAt = this.#known.get(keyOf(wish, by))
     return refusedAt !== undefined && this.#clock.elapsed() - refusedAt < KNOWN_FOR_MS
   }

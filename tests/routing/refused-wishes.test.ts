@@ -11,23 +11,23 @@ const otherModel = { ...here, route: { ...route, upstreamModel: 'other' } }
 test('who was refused summaries is known for an hour, at the destination that refused them', () => {
   let now = 5
   const known = new RefusedWishes({ elapsed: () => now })
-  expect(known.isKnown('thought-summary', here)).toBe(false)
+  expect(known.refusedBy(here).includes('thought-summary')).toBe(false)
   known.refused('thought-summary', here)
   now += 3_599_999
-  expect(known.isKnown('thought-summary', here)).toBe(true)
-  expect(known.isKnown('thought-summary', otherModel)).toBe(true)
-  expect(known.isKnown('thought-summary', otherChannel)).toBe(false)
-  expect(known.isKnown('thought-summary', otherKey)).toBe(false)
-  expect(known.isKnown('thinking', here)).toBe(false)
+  expect(known.refusedBy(here).includes('thought-summary')).toBe(true)
+  expect(known.refusedBy(otherModel).includes('thought-summary')).toBe(true)
+  expect(known.refusedBy(otherChannel).includes('thought-summary')).toBe(false)
+  expect(known.refusedBy(otherKey).includes('thought-summary')).toBe(false)
+  expect(known.refusedBy(here).includes('thinking')).toBe(false)
   now += 1
-  expect(known.isKnown('thought-summary', here)).toBe(false)
+  expect(known.refusedBy(here).includes('thought-summary')).toBe(false)
 })
 
 test('a model that does not think does so with no key of its channel', () => {
   const known = new RefusedWishes({ elapsed: () => 5 })
   known.refused('thinking', here)
-  expect(known.isKnown('thinking', here)).toBe(true)
-  expect(known.isKnown('thinking', otherKey)).toBe(true)
-  expect(known.isKnown('thinking', otherChannel)).toBe(false)
-  expect(known.isKnown('thinking', otherModel)).toBe(false)
+  expect(known.refusedBy(here).includes('thinking')).toBe(true)
+  expect(known.refusedBy(otherKey).includes('thinking')).toBe(true)
+  expect(known.refusedBy(otherChannel).includes('thinking')).toBe(false)
+  expect(known.refusedBy(otherModel).includes('thinking')).toBe(false)
 })

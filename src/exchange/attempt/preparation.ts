@@ -17,6 +17,7 @@ import type { GenerationRequest } from '@/generation/request.ts'
 import type { JsonObject } from '@/json/json.ts'
 import { wellFormed } from '@/json/well-formed.ts'
 import type { Model, Route } from '@/routing/model.ts'
+import type { RefusableWish } from '@/routing/refused-wishes.ts'
 import type { UpstreamCall } from '@/upstream/endpoint.ts'
 import { isPassthrough, passedHeaders, passOn, type SentRequest } from './passthrough-request.ts'
 import { summarising } from './summary.ts'
@@ -205,17 +206,16 @@ export function forgetAsked(preparation: Preparation, prompt: Prompt): void {
 function asked(prompt: Prompt, asksForSummary: boolean): GenerationRequest {
   const said = prompt.generation()
   const known = prompt.withoutReasoning ? withoutReasoning(said) : said
-  const request = { ...known, reasoning: takenWishes(known.reasoning, prompt) }
+  const request = prompt.refusedWishes.length === 0 ? known : withoutWishes(known, prompt.refusedWishes)
   return asksForSummary ? summarising(request) : request
 }
 
-/** What is asked of thoughts, without what the upstream refuses to be asked. */
-function takenWishes(
-  reasoning: GenerationRequest['reasoning'],
-  { refusedWishes }: Prompt,
-): GenerationRequest['reasoning'] {
-  if (reasoning === undefined || refusedWishes.includes('thinking')) return undefined
-  return refusedWishes.includes('thought-summary') ? { ...reasoning, summary: undefined } : reasoning
+/** Without what the upstream refuses to be asked of thoughts. */
+function withoutWishes(request: GenerationRequest, refused: readonly RefusableWish[]): GenerationRequest {
+  const { reasoning } = request
+  if (reasoning === undefined) return request
+  const isUnasked = refused.includes('thinking')
+  return { ...request, reasoning: isUnasked ? undefined : { ...reasoning, summary: undefined } }
 }
 
 /** The request with the output limit that the balance sets, where the caller set none. */
