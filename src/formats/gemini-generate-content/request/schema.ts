@@ -60,20 +60,27 @@ export function lowerSchema(
  * https://github.com/google-gemini/gemini-cli/pull/5609, https://github.com/google-gemini/gemini-cli/issues/13326
  */
 export function jsonSchema(schema: JsonObject, repeated: Repetition): JsonObject | undefined {
-  if (leadsNowhere(schema, schema)) return undefined
-  return isRecursive(schema) ? unrolledSchema(schema, repeated) : schema
+  return withoutRounds(schema, referencesIn(schema), repeated)
 }
 
 /** That of an answer, where Gemini takes references among `$defs` that go round by properties that are not required. */
 export function answerJsonSchema(schema: JsonObject): JsonObject | undefined {
-  const references = [...JSON.stringify(schema).matchAll(/"\$ref":"([^"]*)"/g)].map(([, ref]) => ref ?? '')
-  const isTaken = references.every(ref => /^#\/\$defs\/[^/]+$/.test(ref)) && !leadsNowhere(schema, schema)
-  const repeated = { length: 0, nodes: 0 }
-  if (!isTaken) return jsonSchema(schema, repeated)
-  const $defs = changedSchema({ $defs: schema['$defs'] }, requiredAlone)['$defs']
-  return isRecursive({ anyOf: references.map($ref => ({ $ref })), $defs })
-    ? jsonSchema(schema, repeated)
-    : schema
+  const references = referencesIn(schema)
+  const isTaken = references.every(
+    ref => /^#\/\$defs\/[^/]+$/.test(ref) && resolveRef(schema, ref) !== undefined,
+  )
+  const $defs = isTaken ? changedSchema({ $defs: schema['$defs'] }, requiredAlone)['$defs'] : undefined
+  if (isTaken && !isRecursive({ anyOf: references.map($ref => ({ $ref })), $defs })) return schema
+  return withoutRounds(schema, references, { length: 0, nodes: 0 })
+}
+
+function withoutRounds(
+  schema: JsonObject,
+  references: readonly string[],
+  repeated: Repetition,
+): JsonObject | undefined {
+  if (references.some(ref => resolveRef(schema, ref) === undefined)) return undefined
+  return references.length > 0 && isRecursive(schema) ? unrolledSchema(schema, repeated) : schema
 }
 
 function requiredAlone(schema: JsonObject): JsonObject {
@@ -86,12 +93,17 @@ function requiredAlone(schema: JsonObject): JsonObject {
   }
 }
 
-function leadsNowhere(value: JsonValue | undefined, root: JsonObject): boolean {
-  if (Array.isArray(value)) return value.some(item => leadsNowhere(item, root))
-  if (!isJsonObject(value)) return false
-  const ref = asString(value['$ref'])
-  if (ref !== undefined && resolveRef(root, ref) === undefined) return true
-  return Object.values(value).some(inner => leadsNowhere(inner, root))
+/** All references in a schema, each once. */
+function referencesIn(schema: JsonObject): string[] {
+  const found = new Set<string>()
+  const collect = (value: JsonValue | undefined): void => {
+    if (Array.isArray(value)) return value.forEach(collect)
+    if (!isJsonObject(value)) return
+    if (typeof value['$ref'] === 'string') found.add(value['$ref'])
+    Object.values(value).forEach(collect)
+  }
+  collect(schema)
+  return [...found]
 }
 
 /** True for a schema that takes no properties, or does not say that it does: Gemini wants the whole field left out then. */
